@@ -1,0 +1,26 @@
+# nw_library(NAME SOURCES a.cc ... [LINKS ...] [PRIVATE ...]): one static library of one folder, headers found from src/.
+#   LINKS repeats the include rule (tests/layering compares the two); PRIVATE is for third-party libraries that stop here.
+function(nw_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS;PRIVATE" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(${name} PUBLIC ${ARG_LINKS} PRIVATE ${ARG_PRIVATE})
+endfunction()
+
+# nw_program(NAME SOURCES ... LINKS ...): a program in <build>/bin.
+function(nw_program name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_LINKS})
+endfunction()
+
+# nw_test(NAME SOURCES ... LINKS ...): one test binary per folder, <build>/tests/NAME_test. Every such binary is run by
+#   scripts/test.sh; it finds its data below NW_SOURCE_DIR.
+function(nw_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
+  add_executable(${name}_test ${ARG_SOURCES})
+  set_target_properties(${name}_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  target_compile_definitions(${name}_test PRIVATE NW_SOURCE_DIR="${PROJECT_SOURCE_DIR}" NW_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  target_link_libraries(${name}_test PRIVATE ${ARG_LINKS} GTest::gmock GTest::gtest_main)
+  add_test(NAME ${name} COMMAND ${name}_test)
+endfunction()

@@ -1,0 +1,19 @@
+#include "base/json.h"
+
+#include <fmt/format.h>
+
+namespace nodeward {
+
+Result<Json> parse_json(std::string_view text) {
+  try {
+    return Json::parse(text);
+  } catch (const Json::parse_error& error) {
+    return fail(ErrorCode::kInvalid, fmt::format("not JSON at byte {}", error.byte));
+  }
+}
+
+std::string to_text(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string to_text(const OrderedJson& value) { return value.dump(-1, ' ', false, OrderedJson::error_handler_t::replace); }
+std::string json_quoted(std::string_view text) { return to_text(Json(text)); }
+
+}  // namespace nodeward

@@ -1,0 +1,117 @@
+// What Nodeward keeps of Kubernetes objects: small records, decoded straight from the wire (decode.h), never JSON trees.
+// Values without behaviour; immutable once in a store.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/named.h"
+#include "kube/symbol.h"
+
+namespace nodeward::kube {
+
+using NodeName = Named<struct NodeNameTag>;
+
+// metadata.resourceVersion. Versions of one resource compare as decimal numbers (KEP-5504); others only for equality.
+class ResourceVersion {
+ public:
+  ResourceVersion() = default;
+  explicit ResourceVersion(std::string_view text) : text_(text) {}
+  const std::string& str() const { return text_; }
+  bool empty() const { return text_.empty(); }
+  friend bool operator==(const ResourceVersion&, const ResourceVersion&) = default;
+
+ private:
+  std::string text_;
+};
+// a before, equal to or after b; nullopt when one of the two is no decimal number and they differ.
+std::optional<std::strong_ordering> compare(const ResourceVersion& a, const ResourceVersion& b);
+
+// metadata.uid: 16 bytes for a UUID; another text is hashed into as many.
+struct Uid {
+  std::uint64_t high = 0;
+  std::uint64_t low = 0;
+  static Uid from(std::string_view text);
+  bool empty() const { return high == 0 && low == 0; }
+  friend bool operator==(const Uid&, const Uid&) = default;
+  friend auto operator<=>(const Uid&, const Uid&) = default;
+};
+
+// A map of interned texts, sorted by key; meant for the handful of keys a record keeps.
+class SymbolMap {
+ public:
+  SymbolMap() = default;
+  std::optional<std::string_view> get(std::string_view key) const;   // nullopt: the key is absent; "" is a value
+  void set(std::string_view key, std::string_view value);
+  void erase(std::string_view key);
+  bool empty() const { return entries_.empty(); }
+  std::size_t size() const { return entries_.size(); }
+  void shrink() { entries_.shrink_to_fit(); }
+  auto begin() const { return entries_.begin(); }
+  auto end() const { return entries_.end(); }
+  friend bool operator==(const SymbolMap&, const SymbolMap&) = default;
+
+ private:
+  std::vector<std::pair<Symbol, Symbol>> entries_;
+};
+
+// Identity is key + effect (spec.taints is unique by both).
+struct Taint {
+  std::string key;
+  std::string value;
+  std::string effect;
+  std::string raw;       // the JSON it came as, so that members we do not know go back unchanged; empty for one of ours to be
+
+  bool same_identity(const Taint& other) const { return key == other.key && effect == other.effect; }
+  friend bool operator==(const Taint&, const Taint&) = default;
+};
+
+struct Node {
+  NodeName name;
+  Uid uid;
+  ResourceVersion version;
+  SymbolMap labels;                     // of the keys the program selected
+  SymbolMap annotations;
+  std::vector<Taint> taints;            // only when NodeSelection::spec
+  bool unschedulable = false;           // only when NodeSelection::spec
+  std::uint32_t annotation_bytes = 0;   // keys and values of all annotations, kept or not: the budget is shared
+
+  // Equal in everything that is kept, the version aside: a heartbeat changes nothing.
+  bool same_content(const Node& other) const;
+};
+
+struct Pod {                            // passes through a sink; what stays is the sink's business
+  Uid uid;
+  std::string name_space;
+  std::string name;
+  std::string node;                     // spec.nodeName; empty while unbound
+  std::vector<std::pair<std::string, std::string>> labels;
+  std::vector<std::string> images;      // of spec.containers, in order
+  bool ready = false;                   // the first status condition of type Ready has status True
+};
+
+// Which keys of a map are kept. `all` wins over `keys`.
+struct KeySet {
+  bool all = false;
+  std::vector<std::string> keys;
+  bool wants(std::string_view key) const;
+};
+
+// What the decoder keeps of a node.
+struct NodeSelection {
+  KeySet labels;
+  KeySet annotations;
+  bool spec = false;                    // taints and unschedulable
+};
+
+}  // namespace nodeward::kube
+
+template <>
+struct std::hash<nodeward::kube::Uid> {
+  std::size_t operator()(const nodeward::kube::Uid& uid) const noexcept { return uid.high ^ (uid.low * 0x9e3779b97f4a7c15ULL); }
+};

@@ -1,0 +1,22 @@
+// Where a reflector puts what it reads. One reflector owns the writing end; a sink is called from that reflector's thread only
+// and must not block.
+//   a list:  list_begins(), apply() for each object, list_ends(version)   - what was not applied in between is gone
+//   a watch: apply() for ADDED and MODIFIED, remove() for DELETED
+// A list that breaks off is begun again; until list_ends() nothing counts as gone.
+#pragma once
+
+#include "kube/objects.h"
+
+namespace nodeward::kube {
+
+template <class T>
+class Sink {
+ public:
+  virtual ~Sink() = default;
+  virtual void list_begins() = 0;
+  virtual void apply(T object) = 0;
+  virtual void remove(const T& last) = 0;
+  virtual void list_ends(const ResourceVersion& version) = 0;
+};
+
+}  // namespace nodeward::kube
