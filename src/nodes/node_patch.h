@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "kube/objects.h"
@@ -31,6 +32,7 @@ class NodePatch {
  public:
   explicit NodePatch(kube::NodeName node) : node_(std::move(node)) {}
 
+  // The value is made legal (legal_label_value) before it is compared or sent.
   NodePatch& label(std::string_view key, std::string_view value, Weight weight = Weight::kVital);
   NodePatch& drop_label(std::string_view key, Weight weight = Weight::kVital);
   NodePatch& annotation(std::string_view key, std::string_view value, Weight weight = Weight::kVital);
@@ -63,6 +65,8 @@ class NodePatch {
     kube::Taint taint;
     bool drop = false;
   };
+
+  std::vector<kube::Taint> taints_on(const kube::Node& freshest) const;
 
   kube::NodeName node_;
   Edits labels_;
