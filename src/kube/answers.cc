@@ -1,0 +1,48 @@
+#include "kube/answers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+
+#include "base/text.h"
+
+namespace nodeward::kube {
+namespace {
+
+ErrorCode code_of(int http_code) {
+  switch (http_code) {
+    case 401: return ErrorCode::kUnauthorized;
+    case 403: return ErrorCode::kDenied;
+    case 404: return ErrorCode::kNotFound;
+    case 409: return ErrorCode::kConflict;
+    case 410: return ErrorCode::kGone;
+    case 408:
+    case 504: return ErrorCode::kTimeout;
+    case 429:
+    case 503: return ErrorCode::kThrottled;      // refused before it was looked at: nothing was done
+    default: return http_code >= 500 || http_code < 400 ? ErrorCode::kUnavailable : ErrorCode::kInvalid;
+  }
+}
+
+}  // namespace
+
+Error error_of(const Status& status, int http_code) {
+  const int code = status.code != 0 ? status.code : http_code;
+  const std::string_view message = status.message.empty() ? std::string_view("no message") : std::string_view(status.message);
+  return Error{code_of(code), fmt::format("{} {}{}{}", code, status.reason, status.reason.empty() ? "" : ": ", message), {}};
+}
+
+std::optional<std::chrono::milliseconds> parse_retry_after(std::string_view value, WallTime now) {
+  const std::string text(trimmed(value));
+  if (const auto seconds = parse_int(text)) {
+    // A day is as good as for ever; the bound keeps the arithmetic from overflowing.
+    return std::chrono::seconds(std::clamp<std::int64_t>(*seconds, 0, 86400));
+  }
+  std::tm parts{};
+  if (strptime(text.c_str(), "%a, %d %b %Y %H:%M:%S GMT", &parts) == nullptr) return std::nullopt;
+  const auto wait = std::chrono::system_clock::from_time_t(timegm(&parts)) - now;
+  return std::max(std::chrono::milliseconds(0), std::chrono::duration_cast<std::chrono::milliseconds>(wait));
+}
+
+}  // namespace nodeward::kube

@@ -1,0 +1,18 @@
+// What an HTTP answer of the API server means for the caller. Pure.
+#pragma once
+
+#include <optional>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "kube/decode.h"
+
+namespace nodeward::kube {
+
+// `http_code` counts where the Status names none.
+Error error_of(const Status& status, int http_code);
+
+// Retry-After as seconds or as an HTTP date (RFC 9110, section 10.2.3); nullopt when it is neither. Never negative.
+std::optional<std::chrono::milliseconds> parse_retry_after(std::string_view value, WallTime now);
+
+}  // namespace nodeward::kube

@@ -1,0 +1,246 @@
+#include "kube/decode.h"
+
+#include <fmt/format.h>
+#include <simdjson.h>
+
+#include "base/json.h"
+#include "kube/answers.h"
+
+namespace nodeward::kube {
+namespace {
+
+namespace sj = simdjson;
+using Value = sj::ondemand::value;
+using Object = sj::ondemand::object;
+
+// Walks the members of an object; null counts as an object without members (hand-made objects have such).
+template <class OnMember>
+void members(Value value, OnMember&& on_member) {
+  if (value.is_null()) return;
+  for (auto member : value.get_object()) {
+    const std::string_view key = member.unescaped_key().value();
+    on_member(key, member.value().value());
+  }
+}
+template <class OnElement>
+void elements(Value value, OnElement&& on_element) {
+  if (value.is_null()) return;
+  for (auto element : value.get_array()) on_element(element.value());
+}
+std::string_view text(Value value) { return value.is_null() ? std::string_view{} : value.get_string().value(); }
+
+Taint read_taint(Value value) {
+  Taint taint;
+  Object object = value.get_object();
+  taint.raw = std::string(object.raw_json().value());
+  while (!taint.raw.empty() && (taint.raw.back() == ' ' || taint.raw.back() == '\n')) taint.raw.pop_back();
+  object.reset();
+  for (auto member : object) {
+    const std::string_view key = member.unescaped_key().value();
+    if (key == "key") taint.key = text(member.value().value());
+    if (key == "value") taint.value = text(member.value().value());
+    if (key == "effect") taint.effect = text(member.value().value());
+  }
+  return taint;
+}
+
+// Each read_* overload fills a record from the members of one object; metadata goes through the same steps for all kinds.
+struct NodeReader {
+  NodeSelection selection;
+
+  Node read(Value object) const {
+    Node node;
+    members(object, [&](std::string_view key, Value value) {
+      if (key == "metadata") read_metadata(value, node);
+      if (key == "spec" && selection.spec) read_spec(value, node);
+    });
+    node.labels.shrink();
+    node.annotations.shrink();
+    return node;
+  }
+  static const ResourceVersion& version_of(const Node& node) { return node.version; }
+  static bool named(const Node& node) { return !node.name.empty(); }
+
+ private:
+  void read_metadata(Value metadata, Node& node) const {
+    members(metadata, [&](std::string_view key, Value value) {
+      if (key == "name") node.name = NodeName{text(value)};
+      if (key == "uid") node.uid = Uid::from(text(value));
+      if (key == "resourceVersion") node.version = ResourceVersion{text(value)};
+      if (key == "labels") {
+        members(value, [&](std::string_view label, Value v) {
+          if (selection.labels.wants(label)) node.labels.set(label, text(v));
+        });
+      }
+      if (key == "annotations") {
+        members(value, [&](std::string_view name, Value v) {
+          const std::string_view content = text(v);
+          node.annotation_bytes += static_cast<std::uint32_t>(name.size() + content.size());
+          if (selection.annotations.wants(name)) node.annotations.set(name, content);
+        });
+      }
+    });
+  }
+  static void read_spec(Value spec, Node& node) {
+    members(spec, [&](std::string_view key, Value value) {
+      if (key == "unschedulable") node.unschedulable = !value.is_null() && value.get_bool().value();
+      if (key == "taints") elements(value, [&](Value taint) { node.taints.push_back(read_taint(taint)); });
+    });
+  }
+};
+
+struct PodReader {
+  ResourceVersion version;
+
+  Pod read(Value object) {
+    Pod pod;
+    version = {};
+    members(object, [&](std::string_view key, Value value) {
+      if (key == "metadata") read_metadata(value, pod);
+      if (key == "spec") read_spec(value, pod);
+      if (key == "status") read_status(value, pod);
+    });
+    return pod;
+  }
+  const ResourceVersion& version_of(const Pod&) const { return version; }
+  static bool named(const Pod& pod) { return !pod.uid.empty(); }
+
+ private:
+  void read_metadata(Value metadata, Pod& pod) {
+    members(metadata, [&](std::string_view key, Value value) {
+      if (key == "name") pod.name = text(value);
+      if (key == "namespace") pod.name_space = text(value);
+      if (key == "uid") pod.uid = Uid::from(text(value));
+      if (key == "resourceVersion") version = ResourceVersion{text(value)};
+      if (key == "labels") {
+        members(value, [&](std::string_view label, Value v) { pod.labels.emplace_back(label, text(v)); });
+      }
+    });
+  }
+  static void read_spec(Value spec, Pod& pod) {
+    members(spec, [&](std::string_view key, Value value) {
+      if (key == "nodeName") pod.node = text(value);
+      if (key == "containers") {
+        elements(value, [&](Value container) {
+          pod.images.emplace_back();
+          members(container, [&](std::string_view name, Value v) {
+            if (name == "image") pod.images.back() = text(v);
+          });
+        });
+      }
+    });
+  }
+  static void read_status(Value status, Pod& pod) {
+    bool seen = false;
+    members(status, [&](std::string_view key, Value value) {
+      if (key != "conditions") return;
+      elements(value, [&](Value condition) {
+        std::string type, state;
+        members(condition, [&](std::string_view name, Value v) {
+          if (name == "type") type = text(v);
+          if (name == "status") state = text(v);
+        });
+        if (type != "Ready" || seen) return;
+        seen = true;
+        pod.ready = state == "True";
+      });
+    });
+  }
+};
+
+template <class T, class Reader>
+class JsonDecoder final : public Decoder<T> {
+ public:
+  explicit JsonDecoder(Reader reader) : reader_(std::move(reader)) {}
+
+  Result<T> object(std::string_view json) override {
+    return guarded([&]() -> Result<T> {
+      auto document = parser_.iterate(padded(json));
+      return checked(reader_.read(document.get_value().value()));
+    });
+  }
+
+  Result<WatchEvent<T>> event(std::string_view line) override {
+    return guarded([&]() -> Result<WatchEvent<T>> {
+      auto document = parser_.iterate(padded(line));
+      // The server writes "type" first; a line in another order is read by looking the two up.
+      const std::string type(document["type"].get_string().value());
+      Value object = document["object"].value();
+      if (type == "ADDED" || type == "MODIFIED") {
+        NW_TRY_ASSIGN(T one, checked(reader_.read(object)));
+        const ResourceVersion version = reader_.version_of(one);
+        return WatchEvent<T>{Applied<T>{std::move(one)}, version};
+      }
+      if (type == "DELETED") {
+        NW_TRY_ASSIGN(T one, checked(reader_.read(object)));
+        const ResourceVersion version = reader_.version_of(one);
+        return WatchEvent<T>{Deleted<T>{std::move(one)}, version};
+      }
+      if (type == "BOOKMARK") {
+        const T mark = reader_.read(object);
+        return WatchEvent<T>{Bookmark{reader_.version_of(mark)}, reader_.version_of(mark)};
+      }
+      if (type == "ERROR") {
+        const Status status = decode_status(sj::to_json_string(object).value());
+        return WatchEvent<T>{WatchFailed{error_of(status, status.code)}, {}};
+      }
+      return WatchEvent<T>{UnknownEvent{type}, {}};
+    });
+  }
+
+ private:
+  // simdjson reads a little past the end of what it is given, so the text goes into a buffer with room to spare.
+  sj::padded_string_view padded(std::string_view json) {
+    const std::size_t needed = json.size() + sj::SIMDJSON_PADDING;
+    if (buffer_.size() < needed) buffer_.resize(needed + needed / 4);
+    std::copy(json.begin(), json.end(), buffer_.begin());
+    return sj::padded_string_view(buffer_.data(), json.size(), buffer_.size());
+  }
+  template <class F>
+  static auto guarded(F&& read) -> decltype(read()) {
+    try {
+      return read();
+    } catch (const sj::simdjson_error& error) {
+      return fail(ErrorCode::kInvalid, fmt::format("not the JSON of a Kubernetes object: {}", error.what()));
+    }
+  }
+  static Result<T> checked(T one) {
+    if (!Reader::named(one)) return fail(ErrorCode::kInvalid, "an object without metadata.name or metadata.uid");
+    return one;
+  }
+
+  Reader reader_;
+  sj::ondemand::parser parser_;
+  std::string buffer_;
+};
+
+}  // namespace
+
+std::unique_ptr<Decoder<Node>> make_node_decoder(NodeSelection selection) {
+  return std::make_unique<JsonDecoder<Node, NodeReader>>(NodeReader{std::move(selection)});
+}
+std::unique_ptr<Decoder<Pod>> make_pod_decoder() { return std::make_unique<JsonDecoder<Pod, PodReader>>(PodReader{}); }
+
+Result<ListMeta> decode_list_meta(std::string_view envelope) {
+  NW_TRY_ASSIGN(const Json list, parse_json(envelope));
+  if (!list.is_object() || !list.contains("metadata") || !list["metadata"].is_object() || !list.contains("items")) {
+    return fail(ErrorCode::kInvalid, "the answer is no Kubernetes list (no metadata or items)");
+  }
+  const Json& metadata = list["metadata"];
+  return ListMeta{ResourceVersion{metadata.value("resourceVersion", "")}, metadata.value("continue", "")};
+}
+
+Status decode_status(std::string_view body) {
+  Status status;
+  if (const auto json = parse_json(body); json && json->is_object() && json->value("kind", "") == "Status") {
+    status.code = json->value("code", 0);
+    status.reason = json->value("reason", "");
+    status.message = json->value("message", "");
+    return status;
+  }
+  const std::string_view line = body.substr(0, std::min(body.find('\n'), body.size()));
+  status.message = std::string(line.substr(0, 200));
+  return status;
+}
+
+}  // namespace nodeward::kube

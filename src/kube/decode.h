@@ -1,0 +1,55 @@
+// JSON of one object into the small record that is kept of it. simdjson stays behind this header.
+// A decoder belongs to one thread; its records to whoever takes them. Errors: kInvalid with what is wrong, never the content.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "base/error.h"
+#include "kube/objects.h"
+
+namespace nodeward::kube {
+
+// One line of a watch.
+template <class T>
+struct Applied { T object; };                                      // ADDED or MODIFIED
+template <class T>
+struct Deleted { T last; };
+struct Bookmark { ResourceVersion version; };                      // moves the version, is no object
+struct WatchFailed { Error error; };                               // the server's ERROR event; 410 is kGone
+struct UnknownEvent { std::string type; };                         // ignored and counted
+template <class T>
+struct WatchEvent {
+  std::variant<Applied<T>, Deleted<T>, Bookmark, WatchFailed, UnknownEvent> what;
+  ResourceVersion version;                                         // of the object; empty where there is none
+};
+
+template <class T>
+class Decoder {
+ public:
+  virtual ~Decoder() = default;
+  virtual Result<T> object(std::string_view json) = 0;
+  virtual Result<WatchEvent<T>> event(std::string_view line) = 0;
+};
+
+std::unique_ptr<Decoder<Node>> make_node_decoder(NodeSelection selection);
+std::unique_ptr<Decoder<Pod>> make_pod_decoder();
+
+// metadata of a list, from the envelope that ItemSplitter leaves.
+struct ListMeta {
+  ResourceVersion version;
+  std::string continue_token;
+};
+Result<ListMeta> decode_list_meta(std::string_view envelope);
+
+// A v1.Status, as the API server answers failures; anything else (a proxy's page, plain text) is shortened to one line.
+struct Status {
+  int code = 0;
+  std::string reason;
+  std::string message;
+};
+Status decode_status(std::string_view body);
+
+}  // namespace nodeward::kube

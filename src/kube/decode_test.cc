@@ -1,0 +1,126 @@
+#include "kube/decode.h"
+
+#include <gtest/gtest.h>
+
+#include "kube/answers.h"
+
+namespace nodeward::kube {
+namespace {
+
+constexpr auto kNode = R"({"kind":"Node","metadata":{"name":"gpu-07","uid":"00000000-0000-4000-8000-000000000007","resourceVersion":"41",
+ "labels":{"keep":"yes","drop":"no","caf\u00e9":"\u2603"},"annotations":{"note":"abc","other":"12345"}},
+ "spec":{"unschedulable":true,"taints":[{"key":"a","effect":"NoSchedule","timeAdded":"2026-08-31T08:30:00Z", "later":{"x":[1]} },{"value":"v","key":"b","effect":"NoExecute"}]},
+ "status":{"images":[{"names":["x"]}]}})";
+
+NodeSelection all_kept() { return {.labels = {.all = true, .keys = {}}, .annotations = {.all = false, .keys = {"note"}}, .spec = true}; }
+
+TEST(NodeDecoder, KeepsWhatWasSelected) {
+  const auto decoder = make_node_decoder({.labels = {.all = false, .keys = {"keep"}}, .annotations = {}, .spec = false});
+  const auto node = decoder->object(kNode);
+  ASSERT_TRUE(node) << node.error().message;
+  EXPECT_EQ(node->name.str(), "gpu-07");
+  EXPECT_EQ(node->version.str(), "41");
+  EXPECT_EQ(node->uid, Uid::from("00000000-0000-4000-8000-000000000007"));
+  EXPECT_EQ(node->labels.size(), 1U);
+  EXPECT_EQ(node->labels.get("keep"), "yes");
+  EXPECT_EQ(node->annotation_bytes, 4U + 3 + 5 + 5);
+  EXPECT_TRUE(node->taints.empty());
+  EXPECT_FALSE(node->unschedulable);
+}
+
+TEST(NodeDecoder, KeepsTaintsAsTheyCame) {
+  const auto node = make_node_decoder(all_kept())->object(kNode);
+  ASSERT_TRUE(node) << node.error().message;
+  EXPECT_TRUE(node->unschedulable);
+  EXPECT_EQ(node->labels.get("caf\xC3\xA9"), "\xE2\x98\x83");
+  EXPECT_EQ(node->annotations.get("note"), "abc");
+  ASSERT_EQ(node->taints.size(), 2U);
+  EXPECT_EQ(node->taints[0].raw, R"({"key":"a","effect":"NoSchedule","timeAdded":"2026-08-31T08:30:00Z", "later":{"x":[1]} })");
+  EXPECT_EQ(node->taints[0].key, "a");
+  EXPECT_EQ(node->taints[1].value, "v");
+  EXPECT_EQ(node->taints[1].effect, "NoExecute");
+}
+
+TEST(NodeDecoder, NullsAndMissingPartsAreEmpty) {
+  const auto decoder = make_node_decoder(all_kept());
+  for (const auto json : {R"({"metadata":{"name":"n"}})", R"({"metadata":{"name":"n","labels":null,"annotations":null},"spec":null,"status":null})",
+                          R"({"spec":{"taints":null,"unschedulable":null},"metadata":{"name":"n"}})"}) {
+    const auto node = decoder->object(json);
+    ASSERT_TRUE(node) << json << node.error().message;
+    EXPECT_TRUE(node->labels.empty() && node->taints.empty() && !node->unschedulable);
+  }
+}
+
+TEST(NodeDecoder, RefusesWhatIsNoNode) {
+  const auto decoder = make_node_decoder(all_kept());
+  for (const auto json : {"", "{", "[]", "7", R"({"metadata":{}})", R"({"metadata":{"name":7}})", R"({"metadata":{"name":"n","labels":[]}})", R"({"metadata":{"name":"n")"}) {
+    EXPECT_FALSE(decoder->object(json)) << json;
+  }
+  EXPECT_TRUE(decoder->object(kNode)) << "a bad object must not spoil the next";
+}
+
+TEST(PodDecoder, ReadsImagesReadinessAndPlace) {
+  const auto pod = make_pod_decoder()->object(
+      R"({"metadata":{"name":"p","namespace":"ns","uid":"u-1","resourceVersion":"5","labels":{"app":"nvidia-dcgm"}},
+          "spec":{"containers":[{"name":"a","image":"x:1"},{"name":"b"}],"nodeName":"n1"},
+          "status":{"conditions":[{"type":"PodScheduled","status":"False"},{"type":"Ready","status":"True"},{"type":"Ready","status":"False"}]}})");
+  ASSERT_TRUE(pod) << pod.error().message;
+  EXPECT_EQ(pod->node, "n1");
+  EXPECT_EQ(pod->images, (std::vector<std::string>{"x:1", ""}));
+  EXPECT_TRUE(pod->ready);
+  EXPECT_EQ(pod->labels.at(0).second, "nvidia-dcgm");
+}
+
+TEST(PodDecoder, LivesWithNulls) {
+  const auto decoder = make_pod_decoder();
+  for (const auto json : {R"({"metadata":{"uid":"u","name":"p","labels":null},"spec":{"containers":null,"nodeName":null},"status":null})",
+                          R"({"metadata":{"uid":"u","name":"p"},"status":{"conditions":null}})"}) {
+    const auto pod = decoder->object(json);
+    ASSERT_TRUE(pod) << pod.error().message;
+    EXPECT_FALSE(pod->ready);
+  }
+}
+
+TEST(WatchEvents, AreReadByType) {
+  const auto decoder = make_node_decoder({});
+  const auto added = decoder->event(R"({"type":"ADDED","object":{"metadata":{"name":"n","resourceVersion":"9"}}})");
+  ASSERT_TRUE(added) << added.error().message;
+  EXPECT_EQ(std::get<Applied<Node>>(added->what).object.name.str(), "n");
+  EXPECT_EQ(added->version.str(), "9");
+  EXPECT_TRUE(std::holds_alternative<Deleted<Node>>(decoder->event(R"({"type":"DELETED","object":{"metadata":{"name":"n"}}})")->what));
+  const auto mark = decoder->event(R"({"type":"BOOKMARK","object":{"kind":"Node","metadata":{"resourceVersion":"230","creationTimestamp":null}}})");
+  EXPECT_EQ(std::get<Bookmark>(mark->what).version.str(), "230");
+  const auto gone = decoder->event(R"({"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired","message":"too old"}})");
+  EXPECT_EQ(std::get<WatchFailed>(gone->what).error.code, ErrorCode::kGone);
+  EXPECT_EQ(std::get<UnknownEvent>(decoder->event(R"({"type":"SHRUG","object":{}})")->what).type, "SHRUG");
+  const auto turned = decoder->event(R"({"object":{"metadata":{"name":"n","resourceVersion":"9"}},"type":"ADDED"})");
+  EXPECT_TRUE(turned && std::holds_alternative<Applied<Node>>(turned->what));
+}
+
+TEST(ListMeta, GivesVersionAndNextPage) {
+  const auto meta = decode_list_meta(R"({"metadata":{"resourceVersion":"12","continue":"abc"},"items":[]})");
+  EXPECT_EQ(meta->version.str(), "12");
+  EXPECT_EQ(meta->continue_token, "abc");
+  EXPECT_FALSE(decode_list_meta("<html>"));
+  EXPECT_FALSE(decode_list_meta(R"({"kind":"Status"})"));
+}
+
+TEST(Answers, SayWhatToDoNext) {
+  EXPECT_EQ(error_of(decode_status(R"({"kind":"Status","code":409,"reason":"Conflict","message":"modified"})"), 409).message, "409 Conflict: modified");
+  EXPECT_EQ(error_of(decode_status("upstream down\nlong page"), 503).code, ErrorCode::kThrottled);
+  EXPECT_EQ(error_of(decode_status(""), 500).message, "500 no message");
+  EXPECT_EQ(error_of({}, 422).code, ErrorCode::kInvalid);
+  EXPECT_EQ(error_of({}, 504).code, ErrorCode::kTimeout);
+}
+
+TEST(Answers, RetryAfterIsSecondsOrADate) {
+  const WallTime now{std::chrono::seconds{1788246000}};   // Tue, 01 Sep 2026 07:00:00 GMT
+  EXPECT_EQ(parse_retry_after("3", now), 3s);
+  EXPECT_EQ(parse_retry_after("-3", now), 0s);
+  EXPECT_EQ(parse_retry_after("Tue, 01 Sep 2026 07:00:10 GMT", now), 10s);
+  EXPECT_EQ(parse_retry_after("Tue, 01 Sep 2026 06:00:10 GMT", now), 0s);
+  EXPECT_FALSE(parse_retry_after("soon", now));
+}
+
+}  // namespace
+}  // namespace nodeward::kube
