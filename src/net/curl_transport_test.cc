@@ -91,9 +91,11 @@ TEST(CurlTransport, GivesUpWhenNoAnswerComesInTime) {
 TEST(CurlTransport, AStopEndsAWaitAtOnce) {
   std::latch asked(2);
   TestServer server([&](Connection& connection) {
-    const bool stream = connection.request().starts_with("GET /stream");
-    if (stream) connection.start_chunks();
-    asked.count_down();
+    if (connection.request().starts_with("GET /stream")) {
+      connection.start_chunks();
+    } else {
+      asked.count_down();
+    }
     connection.wait_for_end();
   });
   const auto transport = transport_to(server);
@@ -102,6 +104,7 @@ TEST(CurlTransport, AStopEndsAWaitAtOnce) {
       [&] { EXPECT_EQ(transport->send({.path = "/", .timeout = 1h}, stop.get_token()).error().code, ErrorCode::kCancelled); });
   std::jthread reader([&] {
     const auto stream = transport->open({.path = "/stream", .timeout = 1h}, stop.get_token());
+    asked.count_down();
     ASSERT_TRUE(stream);
     EXPECT_EQ((*stream)->read(1h, stop.get_token()).error().code, ErrorCode::kCancelled);
   });
