@@ -6,6 +6,7 @@
 
 #include "net/curl_transport.h"
 #include "net/test_certificates.h"
+#include "net/test_server.h"
 
 namespace nodeward::net {
 namespace {
@@ -99,16 +100,30 @@ TEST(CurlTls, ShowsItsOwnCertificate) {
   ASSERT_TRUE(good) << good.error().message;
   EXPECT_EQ(good->body, server.host() + " with certificate");
 
-  const auto without = ask({.origin = server.origin(), .ca_pem = ca().certificate_pem()});
-  EXPECT_EQ(without.error().code, ErrorCode::kInvalid);
-  EXPECT_THAT(without.error().message, HasSubstr("the server does not accept our certificate"));
-
   const auto garbled = ask({.origin = server.origin(),
                             .ca_pem = ca().certificate_pem(),
                             .client_cert_pem = own.certificate_pem(),
                             .client_key_pem = "SECRET"});
   EXPECT_EQ(garbled.error().code, ErrorCode::kInvalid);
   EXPECT_THAT(garbled.error().message, AllOf(HasSubstr("client certificate"), testing::Not(HasSubstr("SECRET"))));
+}
+
+TEST(CurlTls, SaysThatTheServerWantsACertificate) {
+  const TestCertificate own = make_certificate("server", "IP:127.0.0.1", &ca());
+  const std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> context(SSL_CTX_new(TLS_server_method()), &SSL_CTX_free);
+  SSL_CTX_use_certificate(context.get(), own.certificate.get());
+  SSL_CTX_use_PrivateKey(context.get(), own.key.get());
+  SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
+  TestServer server([&](Connection& connection) {
+    const std::unique_ptr<SSL, decltype(&SSL_free)> tls(SSL_new(context.get()), &SSL_free);
+    SSL_set_fd(tls.get(), connection.fd());
+    SSL_accept(tls.get());                // sends the alert
+    while (!connection.read().empty()) {  // a close with bytes unread would overtake it
+    }
+  });
+  const auto answer = ask({.origin = "https://127.0.0.1:" + std::to_string(server.port()), .ca_pem = ca().certificate_pem()});
+  EXPECT_EQ(answer.error().code, ErrorCode::kInvalid);
+  EXPECT_THAT(answer.error().message, HasSubstr("the server does not accept our certificate"));
 }
 
 }  // namespace

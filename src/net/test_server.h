@@ -28,11 +28,16 @@ class Connection {
     std::string text;
     while (true) {
       if (const auto end = text.find("\r\n\r\n"); end != text.npos && text.size() >= end + 4 + body_size(text)) return text;
-      char bytes[4096];
-      const ssize_t count = recv(fd_, bytes, sizeof bytes, 0);
-      if (count <= 0) return {};
-      text.append(bytes, static_cast<std::size_t>(count));
+      const std::string more = read();
+      if (more.empty()) return {};
+      text += more;
     }
+  }
+  // What has come; empty when the client has gone.
+  std::string read() {
+    char bytes[4096];
+    const ssize_t count = recv(fd_, bytes, sizeof bytes, 0);
+    return count <= 0 ? std::string() : std::string(bytes, static_cast<std::size_t>(count));
   }
   bool write(std::string_view bytes) {
     while (!bytes.empty()) {
@@ -52,11 +57,11 @@ class Connection {
     snprintf(size, sizeof size, "%zx\r\n", bytes.size());
     return write(size + std::string(bytes) + "\r\n");
   }
-  // Waits until the client closes (or sends more, which no test does).
   void wait_for_end() {
-    char byte = 0;
-    [[maybe_unused]] const auto count = recv(fd_, &byte, 1, 0);
+    while (!read().empty()) {
+    }
   }
+  int fd() const { return fd_; }
 
  private:
   static std::size_t body_size(const std::string& text) {
