@@ -12,6 +12,7 @@ std::string_view to_string(ErrorCode code) {
     case ErrorCode::kGone: return "gone";
     case ErrorCode::kThrottled: return "throttled";
     case ErrorCode::kUnavailable: return "unavailable";
+    case ErrorCode::kUnreachable: return "unreachable";
     case ErrorCode::kTimeout: return "timeout";
     case ErrorCode::kUnauthorized: return "unauthorized";
     case ErrorCode::kDenied: return "denied";

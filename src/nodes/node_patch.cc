@@ -69,17 +69,12 @@ NodePatch& NodePatch::guarded() {
   return *this;
 }
 
-bool NodePatch::has_ornament() const {
-  const auto ornament = [](const auto& edit) { return edit.second.weight == Weight::kOrnament; };
-  return std::any_of(labels_.begin(), labels_.end(), ornament) || std::any_of(annotations_.begin(), annotations_.end(), ornament);
-}
-
-NodePatch NodePatch::without_ornament() const {
-  NodePatch bare = *this;
-  const auto ornament = [](const auto& edit) { return edit.second.weight == Weight::kOrnament; };
-  std::erase_if(bare.labels_, ornament);
-  std::erase_if(bare.annotations_, ornament);
-  return bare;
+NodePatch NodePatch::lightened(Weight least) const {
+  NodePatch light = *this;
+  const auto too_light = [&](const auto& edit) { return edit.second.weight < least; };
+  std::erase_if(light.labels_, too_light);
+  std::erase_if(light.annotations_, too_light);
+  return light;
 }
 
 std::vector<kube::Taint> NodePatch::taints_on(const kube::Node& freshest) const {

@@ -16,11 +16,12 @@
 
 namespace nodeward::nodes {
 
-// What the API may refuse without costing the quarantine: when a body is answered 400 or 422 it is sent again without its
-// ornament (part by part, see NodeWriter).
+// What may be left out when the API refuses a body (400, 422): first the ornament, then everything but the vital part.
+// Taints and the cordon are always vital.
 enum class Weight {
-  kVital,       // the cordon, the taints, the record
   kOrnament,    // cosmetic labels and annotations
+  kMark,        // labels that others read
+  kVital,       // what the write is for: the record, the labeler's keys
 };
 
 struct TaintKey {
@@ -44,8 +45,8 @@ class NodePatch {
   NodePatch& guarded();
 
   const kube::NodeName& node() const { return node_; }
-  bool has_ornament() const;
-  NodePatch without_ornament() const;
+  // Without the labels and annotations that weigh less than `least`.
+  NodePatch lightened(Weight least) const;
 
   struct Body {
     std::string json;       // RFC 7396, keys sorted

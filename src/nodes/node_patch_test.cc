@@ -85,12 +85,13 @@ TEST(NodePatch, ACordonAloneCarriesNoVersionUnlessAsked) {
   EXPECT_EQ(body->identity, R"({"spec":{"unschedulable":true}})");
 }
 
-TEST(NodePatch, DropsItsOrnamentOnly) {
+TEST(NodePatch, LeavesOutWhatWeighsLess) {
   const Node node = bare();
   NodePatch patch(node.name);
-  patch.label("why", "x", Weight::kOrnament).label("state", "q").unschedulable(true);
-  EXPECT_TRUE(patch.has_ornament());
-  EXPECT_EQ(patch.without_ornament().body(node)->json, R"({"metadata":{"labels":{"state":"q"}},"spec":{"unschedulable":true}})");
+  patch.label("why", "x", Weight::kOrnament).label("state", "q", Weight::kMark).annotation("record", "r").unschedulable(true);
+  EXPECT_EQ(patch.lightened(Weight::kMark).body(node)->json,
+            R"({"metadata":{"annotations":{"record":"r"},"labels":{"state":"q"}},"spec":{"unschedulable":true}})");
+  EXPECT_EQ(patch.lightened(Weight::kVital).body(node)->json, R"({"metadata":{"annotations":{"record":"r"}},"spec":{"unschedulable":true}})");
 }
 
 TEST(NodePatch, EscapesKeysAndValues) {

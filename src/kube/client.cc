@@ -1,0 +1,97 @@
+#include "kube/client.h"
+
+#include <fmt/format.h>
+
+#include "kube/answers.h"
+
+namespace nodeward::kube {
+namespace {
+
+bool is_write(const net::Request& request) { return request.method != "GET"; }
+
+// An error page is read no further than this: it only feeds a message.
+constexpr std::size_t kMaxErrorBody = 64 * 1024;
+
+std::string rest_of(net::Stream& stream, const std::stop_token& stop) {
+  std::string body;
+  while (body.size() < kMaxErrorBody) {
+    const auto chunk = stream.read(5s, stop);
+    if (!chunk || !*chunk) break;
+    body += **chunk;
+  }
+  return body;
+}
+
+// No HTTP answer: refused, reset, or a certificate that is not the one promised. kUnavailable and kInvalid are what a server
+// says.
+Error unanswered(const net::Request& request, Error error) {
+  if (error.code == ErrorCode::kInvalid || error.code == ErrorCode::kUnavailable) error.code = ErrorCode::kUnreachable;
+  return in_context(fmt::format("{} {}", request.method, request.path), std::move(error));
+}
+
+}  // namespace
+
+Client::Client(net::Transport& transport, ClientOptions options, Clock& clock)
+    : transport_(transport), options_(std::move(options)), clock_(clock) {}
+
+Result<net::Response> Client::send(net::Request request, const std::stop_token& stop) {
+  for (bool again : {true, false}) {
+    const net::Request ready = prepared(request);
+    auto response = transport_.send(ready, stop);
+    count(ready, response ? response->status : 0);
+    if (!response) return tl::unexpected(unanswered(request, response.error()));
+    if (response->status / 100 == 2) return response;
+    if (response->status == 401 && options_.reload_credentials() && again) continue;
+    return tl::unexpected(refused(request, response->status, response->header("retry-after"), response->body));
+  }
+  return fail(ErrorCode::kUnauthorized, "401");   // not reached: the second round returns
+}
+
+Result<std::unique_ptr<net::Stream>> Client::open(net::Request request, const std::stop_token& stop) {
+  for (bool again : {true, false}) {
+    const net::Request ready = prepared(request);
+    auto stream = transport_.open(ready, stop);
+    count(ready, stream ? (*stream)->status() : 0);
+    if (!stream) return tl::unexpected(unanswered(request, stream.error()));
+    const int status = (*stream)->status();
+    if (status / 100 == 2) return stream;
+    if (status == 401 && options_.reload_credentials() && again) continue;
+    return tl::unexpected(refused(request, status, (*stream)->header("retry-after"), rest_of(**stream, stop)));
+  }
+  return fail(ErrorCode::kUnauthorized, "401");   // not reached
+}
+
+net::Request Client::prepared(net::Request request) const {
+  request.path = options_.path_prefix + request.path;
+  request.headers.push_back({"User-Agent", options_.user_agent});
+  if (std::string authorization = options_.authorization(); !authorization.empty()) {
+    request.headers.push_back({"Authorization", std::move(authorization)});
+  }
+  return request;
+}
+
+Error Client::refused(const net::Request& request, int status, std::optional<std::string_view> retry_after, std::string_view body) const {
+  Error error = in_context(fmt::format("{} {}", request.method, request.path), error_of(decode_status(body), status));
+  if (retry_after) error.retry_after = parse_retry_after(*retry_after, clock_.wall_now());
+  return error;
+}
+
+void Client::count(const net::Request& request, int code) const {
+  if (options_.requests != nullptr) options_.requests->add(1, {{"verb", request.method}, {"code", std::to_string(code)}});
+  if (options_.audit != nullptr && is_write(request)) options_.audit->record(request.method, request.path, code, request.body);
+}
+
+std::string url_encoded(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '_' || c == '.' || c == '~';
+    if (plain) {
+      out += c;
+    } else {
+      out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+  }
+  return out;
+}
+
+}  // namespace nodeward::kube

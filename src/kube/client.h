@@ -1,0 +1,51 @@
+// Requests to one API server, with credentials; answers other than 2xx become Errors that say what to do next. Any thread.
+// kUnreachable means that no answer came, kUnavailable and the others that the server answered so.
+// It never waits and never repeats on its own, but for one repeat at once when a 401 led to another token: when to try again
+// is decided by the reflector (reads) and by NodeWriter (writes), so that retries do not multiply.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "net/http.h"
+#include "telemetry/audit.h"
+#include "telemetry/metrics.h"
+
+namespace nodeward::kube {
+
+struct ClientOptions {
+  std::string path_prefix = {};                        // of the server's URL: "/k8s/clusters/c-1", no slash at the end
+  std::string user_agent = "nodeward";
+  std::function<std::string()> authorization = [] { return std::string(); };   // value of the header, empty: none
+  std::function<bool()> reload_credentials = [] { return false; };             // true: there is another token now
+  telemetry::Counter* requests = nullptr;              // counts by {verb, code}; code "0": no answer came
+  telemetry::Audit* audit = nullptr;
+};
+
+class Client {
+ public:
+  Client(net::Transport& transport, ClientOptions options, Clock& clock);
+
+  // `request.path` begins with /api... ; the answer is 2xx.
+  Result<net::Response> send(net::Request request, const std::stop_token& stop);
+  // The same for a list or a watch, whose body is read as it comes.
+  Result<std::unique_ptr<net::Stream>> open(net::Request request, const std::stop_token& stop);
+
+ private:
+  net::Request prepared(net::Request request) const;
+  Error refused(const net::Request& request, int status, std::optional<std::string_view> retry_after, std::string_view body) const;
+  void count(const net::Request& request, int code) const;
+
+  net::Transport& transport_;
+  const ClientOptions options_;
+  Clock& clock_;
+};
+
+// `text` with everything but unreserved characters percent-encoded, for a query value or a path segment (RFC 3986).
+std::string url_encoded(std::string_view text);
+
+}  // namespace nodeward::kube

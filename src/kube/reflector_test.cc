@@ -1,0 +1,188 @@
+#include "kube/reflector.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <thread>
+
+#include "base/fake_clock.h"
+#include "net/scripted_transport.h"
+
+namespace nodeward::kube {
+namespace {
+
+std::string node(std::string_view name, int version) {
+  return fmt::format(R"({{"metadata":{{"name":"{}","resourceVersion":"{}"}}}})", name, version);
+}
+net::Response list(int version, const std::vector<std::string>& items, std::string_view next = "") {
+  return {200, {}, fmt::format(R"({{"kind":"NodeList","metadata":{{"resourceVersion":"{}","continue":"{}"}},"items":[{}]}})", version, next,
+                               fmt::join(items, ","))};
+}
+std::string line(std::string_view type, const std::string& object) { return fmt::format(R"({{"type":"{}","object":{}}})", type, object) + "\n"; }
+net::Response answer(int status, std::string body) { return {status, {}, std::move(body)}; }
+net::Response gone() { return answer(410, R"({"kind":"Status","code":410,"reason":"Expired","message":"too old"})"); }
+
+struct Seen final : Sink<Node> {
+  std::vector<std::string> words;
+  void list_begins() override { words.push_back("begin"); }
+  void apply(Node node) override { words.push_back("+" + node.name.str()); }
+  void remove(const Node& node) override { words.push_back("-" + node.name.str()); }
+  void list_ends(const ResourceVersion& version) override { words.push_back("end " + version.str()); }
+};
+
+// Answers in order; when the script is at its end the reflector is stopped.
+struct Script {
+  std::deque<Result<net::Response>> answers;
+  FakeClock clock;
+  std::stop_source stop;
+  Seen seen;
+  std::vector<MonoTime> times;
+  net::ScriptedTransport transport{[this](const net::Request&) -> Result<net::Response> {
+    times.push_back(clock.now());
+    if (answers.empty()) {
+      stop.request_stop();
+      return fail(ErrorCode::kCancelled, "end of the script");
+    }
+    auto next = std::move(answers.front());
+    answers.pop_front();
+    return next;
+  }};
+  Client client{transport, {}, clock};
+  Reflector<Node> reflector{client, {.name = "nodes", .path = "/api/v1/nodes", .label_selector = ""}, make_node_decoder({}), seen, clock, {}};
+
+  void play() {
+    std::jthread mover([this](const std::stop_token& done) {
+      while (!done.stop_requested()) {
+        clock.advance_to_next();
+        std::this_thread::sleep_for(std::chrono::microseconds(200));
+      }
+    });
+    reflector.run(stop.get_token());
+  }
+  std::vector<std::string> asked() const {
+    std::vector<std::string> paths;
+    for (const auto& request : transport.requests()) paths.push_back(request.path);
+    return paths;
+  }
+};
+
+constexpr auto kFirstPage = "/api/v1/nodes?limit=500";
+std::string watch_from(int version) {
+  return fmt::format("/api/v1/nodes?watch=true&allowWatchBookmarks=true&resourceVersion={}&timeoutSeconds=300", version);
+}
+
+TEST(Reflector, ListsInPagesThenWatchesFromTheListsVersion) {
+  Script script;
+  script.answers = {list(7, {node("a", 1), node("b", 2)}, "next page"), list(7, {node("c", 3)}),
+                    answer(200, line("ADDED", node("d", 8)) + line("DELETED", node("a", 9)))};
+  EXPECT_FALSE(script.reflector.synced());
+  script.play();
+  EXPECT_EQ(script.seen.words, (std::vector<std::string>{"begin", "+a", "+b", "+c", "end 7", "+d", "-a"}));
+  EXPECT_EQ(script.asked(), (std::vector<std::string>{kFirstPage, "/api/v1/nodes?limit=500&continue=next%20page", watch_from(7), watch_from(9)}));
+  EXPECT_TRUE(script.reflector.synced());
+}
+
+TEST(Reflector, ResumesABrokenWatchFromTheLastWholeEvent) {
+  Script script;
+  script.answers = {list(7, {}), answer(200, line("ADDED", node("a", 8)) + R"({"type":"ADDED","object":{"metadata":{"name":"half)"),
+                    fail(ErrorCode::kUnavailable, "connection reset"), answer(200, line("BOOKMARK", R"({"metadata":{"resourceVersion":"230"}})"))};
+  script.play();
+  EXPECT_EQ(script.seen.words, (std::vector<std::string>{"begin", "end 7", "+a"}));
+  EXPECT_EQ(script.asked(), (std::vector<std::string>{kFirstPage, watch_from(7), watch_from(8), watch_from(8), watch_from(230)}));
+}
+
+TEST(Reflector, RelistsWhenTheWatchSaysGone) {
+  Script script;
+  script.answers = {list(7, {node("a", 1)}), gone(), list(20, {node("b", 15)}),
+                    answer(200, line("ERROR", R"({"kind":"Status","code":410,"reason":"Expired"})")), list(30, {node("c", 25)})};
+  script.play();
+  EXPECT_EQ(script.seen.words, (std::vector<std::string>{"begin", "+a", "end 7", "begin", "+b", "end 20", "begin", "+c", "end 30"}));
+}
+
+TEST(Reflector, AServerThatAlwaysSaysGoneGetsTwoListsAMinute) {
+  Script script;
+  for (int i = 0; i < 6; ++i) {
+    script.answers.emplace_back(list(7 + i, {}));
+    script.answers.emplace_back(gone());
+  }
+  script.play();
+  ASSERT_EQ(script.times.size(), 13U);
+  for (std::size_t third = 4; third < 12; third += 2) EXPECT_GE(script.times[third] - script.times[third - 4], 60s);
+}
+
+TEST(Reflector, APartialListIsNeverComplete) {
+  Script script;
+  auto half = list(7, {node("a", 1), node("b", 2)}).body;
+  half.resize(half.size() - 3);
+  script.answers = {answer(200, half), list(8, {node("a", 1)}, "p2"), fail(ErrorCode::kUnavailable, "reset"), list(9, {node("c", 3)})};
+  script.play();
+  EXPECT_EQ(script.seen.words, (std::vector<std::string>{"begin", "+a", "begin", "+a", "begin", "+c", "end 9"}));
+}
+
+TEST(Reflector, AServersInternalErrorResumesTheWatchWithoutAList) {
+  Script script;
+  script.answers = {list(7, {}), answer(200, line("ERROR", R"({"kind":"Status","code":500,"reason":"InternalError"})"))};
+  script.play();
+  EXPECT_EQ(script.asked(), (std::vector<std::string>{kFirstPage, watch_from(7), watch_from(7)}));
+}
+
+TEST(Reflector, WaitsLongerAfterEachFailureAndAsLongAsTheServerAsks) {
+  Script script;
+  net::Response throttled = answer(429, "slow down");
+  throttled.headers = {{"retry-after", "7"}};
+  script.answers = {fail(ErrorCode::kUnavailable, "refused"), fail(ErrorCode::kUnavailable, "refused"), throttled};
+  script.play();
+  ASSERT_EQ(script.times.size(), 4U);
+  EXPECT_GE(script.times[1] - script.times[0], 150ms);
+  EXPECT_GE(script.times[2] - script.times[1], 300ms);
+  EXPECT_GE(script.times[3] - script.times[2], 7s);
+  EXPECT_FALSE(script.reflector.synced());
+}
+
+TEST(Reflector, AnUnreadableObjectHidesNoOther) {
+  Script script;
+  script.answers = {list(7, {node("a", 1), R"({"metadata":{"labels":[]}})", node("b", 2)}), answer(200, "{]\n" + line("ADDED", node("c", 8)))};
+  script.play();
+  EXPECT_EQ(script.seen.words, (std::vector<std::string>{"begin", "+a", "+b", "end 7", "+c"}));
+}
+
+TEST(Reflector, SaysWhatIsWrongUntilItIsWell) {
+  Script script;
+  script.answers = {answer(403, R"({"kind":"Status","code":403,"reason":"Forbidden","message":"nodes is forbidden"})")};
+  script.play();
+  EXPECT_NE(script.reflector.trouble().find("403 Forbidden: nodes is forbidden"), std::string::npos);
+}
+
+TEST(ReflectorPhase, OnlyGoneStartsOver) {
+  const Phase watching = Watching{ResourceVersion{"5"}};
+  EXPECT_EQ(after_failure(watching, Error{ErrorCode::kGone, "", {}}), Phase{Listing{}});
+  for (const auto code : {ErrorCode::kUnavailable, ErrorCode::kThrottled, ErrorCode::kTimeout, ErrorCode::kDenied, ErrorCode::kInvalid}) {
+    EXPECT_EQ(after_failure(watching, Error{code, "", {}}), watching);
+  }
+}
+
+TEST(Client, SendsCredentialsAndReadsThemAnewAtA401) {
+  FakeClock clock;
+  std::string token = "Bearer old";
+  std::vector<std::string> sent;
+  net::ScriptedTransport transport([&](const net::Request& request) -> Result<net::Response> {
+    sent.push_back(request.headers.back().value);
+    return net::Response{request.headers.back().value == "Bearer new" ? 200 : 401, {}, "{}"};
+  });
+  Client client(transport, {.path_prefix = "/k8s", .authorization = [&] { return token; }, .reload_credentials = [&] { token = "Bearer new"; return true; }}, clock);
+  EXPECT_TRUE(client.send({.path = "/api"}, {}));
+  EXPECT_EQ(sent, (std::vector<std::string>{"Bearer old", "Bearer new"}));
+  EXPECT_EQ(transport.requests()[0].path, "/k8s/api");
+}
+
+TEST(Client, StopsAfterOneRepeatOfA401) {
+  FakeClock clock;
+  net::ScriptedTransport transport([](const net::Request&) -> Result<net::Response> { return net::Response{401, {}, ""}; });
+  Client client(transport, {.reload_credentials = [] { return true; }}, clock);
+  EXPECT_EQ(client.send({.path = "/api"}, {}).error().code, ErrorCode::kUnauthorized);
+  EXPECT_EQ(transport.requests().size(), 2U);
+}
+
+}  // namespace
+}  // namespace nodeward::kube

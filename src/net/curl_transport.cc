@@ -1,0 +1,73 @@
+#include "net/curl_transport.h"
+
+#include <curl/curl.h>
+
+#include "base/check.h"
+#include "net/loop.h"
+#include "net/transfer.h"
+
+namespace nodeward::net {
+namespace {
+
+class CurlStream final : public Stream {
+ public:
+  CurlStream(std::shared_ptr<Loop> loop, std::shared_ptr<Transfer> transfer)
+      : loop_(std::move(loop)), transfer_(std::move(transfer)) {}
+  ~CurlStream() override { loop_->drop(transfer_); }
+
+  int status() const override { return transfer_->head().status; }
+  std::optional<std::string_view> header(std::string_view name) const override { return transfer_->head().header(name); }
+
+  Result<std::optional<std::string>> read(Duration patience, const std::stop_token& stop) override {
+    NW_TRY_ASSIGN(Transfer::Read read, transfer_->read(patience, stop));
+    if (read.resume) loop_->resume(transfer_);
+    return std::move(read.bytes);
+  }
+
+ private:
+  const std::shared_ptr<Loop> loop_;
+  const std::shared_ptr<Transfer> transfer_;
+};
+
+class CurlTransport final : public Transport {
+ public:
+  explicit CurlTransport(Endpoint endpoint) : loop_(std::make_shared<Loop>(std::move(endpoint))) {}
+  ~CurlTransport() override { loop_->shut_down(); }
+
+  Result<Response> send(const Request& request, const std::stop_token& stop) override {
+    const auto [loop, transfer] = start(Transfer::Kind::kWhole, request);
+    auto answer = transfer->wait_for_answer(stop);
+    if (!answer) loop->drop(transfer);
+    return answer;
+  }
+
+  Result<std::unique_ptr<Stream>> open(const Request& request, const std::stop_token& stop) override {
+    const auto [loop, transfer] = start(Transfer::Kind::kStream, request);
+    auto stream = std::make_unique<CurlStream>(loop, transfer);
+    NW_TRY(transfer->wait_for_head(stop));
+    return stream;
+  }
+
+ private:
+  struct Started {
+    std::shared_ptr<Loop> loop;  // the caller's own reference: this object may be gone when the answer has come
+    std::shared_ptr<Transfer> transfer;
+  };
+  Started start(Transfer::Kind kind, const Request& request) {
+    Started started{loop_, std::make_shared<Transfer>(kind, request)};
+    started.loop->start(started.transfer);
+    return started;
+  }
+
+  const std::shared_ptr<Loop> loop_;
+};
+
+}  // namespace
+
+std::unique_ptr<Transport> make_curl_transport(Endpoint endpoint) {
+  static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
+  NW_CHECK(ready == CURLE_OK, "libcurl can be set up");
+  return std::make_unique<CurlTransport>(std::move(endpoint));
+}
+
+}  // namespace nodeward::net

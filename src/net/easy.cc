@@ -1,0 +1,218 @@
+#include "net/easy.h"
+
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <openssl/x509_vfy.h>
+#include <sys/socket.h>
+
+#include <cstring>
+#include <system_error>
+
+#include "base/check.h"
+
+namespace nodeward::net {
+namespace {
+
+constexpr long kConnectMs = 10'000;
+
+std::string url_part(CURLU* url, CURLUPart part, unsigned flags = 0) {
+  char* text = nullptr;
+  if (curl_url_get(url, part, &text, flags) != CURLUE_OK) return {};
+  std::string copy(text);
+  curl_free(text);
+  return copy;
+}
+
+bool is_loopback(std::string_view host) { return host == "localhost" || host == "[::1]" || host.starts_with("127."); }
+
+std::size_t on_header(char* data, std::size_t, std::size_t size, void* transfer) {
+  static_cast<Transfer*>(transfer)->on_header_line({data, size});
+  return size;
+}
+
+std::size_t on_body(char* data, std::size_t, std::size_t size, void* transfer) {
+  return static_cast<Transfer*>(transfer)->on_body({data, size}) ? size : CURL_WRITEFUNC_PAUSE;
+}
+
+// A peer that went away without a word is noticed after 15 s of silence and four unanswered probes, or 30 s after bytes that
+// nobody acknowledges. libcurl 7.88 has no HTTP/2 PING that could do it.
+int on_socket(void*, curl_socket_t fd, curlsocktype) {
+  const auto set = [fd](int level, int option, int value) { setsockopt(fd, level, option, &value, sizeof value); };
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, 15);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, 5);
+  set(IPPROTO_TCP, TCP_KEEPCNT, 4);
+  set(IPPROTO_TCP, TCP_USER_TIMEOUT, 30'000);
+  return CURL_SOCKOPT_OK;
+}
+
+std::string_view certificate_fault(long verify_result) {
+  switch (verify_result) {
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+    case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+    case X509_V_ERR_CERT_SIGNATURE_FAILURE:
+    case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
+    case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
+      return "the server's certificate is not signed by the CA given";
+    case X509_V_ERR_CERT_HAS_EXPIRED:
+      return "the server's certificate has expired";
+    case X509_V_ERR_CERT_NOT_YET_VALID:
+      return "the server's certificate is not valid yet";
+    case X509_V_OK:
+    case X509_V_ERR_UNSPECIFIED:
+      return "the server's certificate is for another name";  // libcurl looks at names first
+    default:
+      return "the server's certificate cannot be verified";
+  }
+}
+
+// A TLS alert about our certificate comes during the handshake, or (TLS 1.3) with the first read after it.
+bool refuses_our_certificate(std::string_view detail) {
+  return detail.find("alert") != detail.npos &&
+         (detail.find("certificate") != detail.npos || detail.find("unknown ca") != detail.npos);
+}
+
+}  // namespace
+
+Target::Target(Endpoint from) : endpoint(std::move(from)), base(endpoint.origin), where(endpoint.origin) {
+  const std::unique_ptr<CURLU, decltype(&curl_url_cleanup)> url(curl_url(), &curl_url_cleanup);
+  if (curl_url_set(url.get(), CURLUPART_URL, endpoint.origin.c_str(), 0) != CURLUE_OK) return;  // each request will say so
+  const std::string host = url_part(url.get(), CURLUPART_HOST);
+  const std::string port = url_part(url.get(), CURLUPART_PORT, CURLU_DEFAULT_PORT);
+  tls = url_part(url.get(), CURLUPART_SCHEME) == "https";
+  loopback = is_loopback(host);
+  where = host + ":" + port;
+  while (base.ends_with('/')) base.pop_back();
+  if (!tls || endpoint.tls_server_name.empty() || endpoint.tls_server_name == host) return;
+  host_header = "Host: " + base.substr(base.find("://") + 3);
+  base = fmt::format("https://{}:{}", endpoint.tls_server_name, port);
+  connect_to = fmt::format("{}:{}:{}:{}", endpoint.tls_server_name, port, host, port);
+}
+
+Easy::Easy(const Target& target) : target_(target), handle_(curl_easy_init()) {
+  NW_CHECK(handle_ != nullptr, "libcurl is set up");
+  set(CURLOPT_PRIVATE, this);
+  set(CURLOPT_ERRORBUFFER, detail_.data());
+  set(CURLOPT_NOSIGNAL, 1L);
+  set(CURLOPT_PROTOCOLS_STR, "http,https");
+  set(CURLOPT_PATH_AS_IS, 1L);
+  set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+  set(CURLOPT_CONNECTTIMEOUT_MS, kConnectMs);
+  set(CURLOPT_SOCKOPTFUNCTION, &on_socket);
+  set(CURLOPT_HEADERFUNCTION, &on_header);
+  set(CURLOPT_WRITEFUNCTION, &on_body);
+  if (target_.loopback) set(CURLOPT_PROXY, "");
+  if (target_.tls) {
+    set_up_tls();
+  } else {
+    set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
+  }
+}
+
+void Easy::set_up_tls() {
+  const auto blob = [this](CURLoption option, const std::string& pem) {
+    if (pem.empty()) return;
+    curl_blob view{const_cast<char*>(pem.data()), pem.size(), CURL_BLOB_NOCOPY};
+    set(option, &view);
+  };
+  set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
+  set(CURLOPT_PIPEWAIT, 1L);  // requests share a connection, also while it is being made
+  if (!target_.endpoint.ca_pem.empty()) {
+    set(CURLOPT_CAPATH, static_cast<char*>(nullptr));  // else the system's folder would be trusted besides
+    blob(CURLOPT_CAINFO_BLOB, target_.endpoint.ca_pem);
+  }
+  blob(CURLOPT_SSLCERT_BLOB, target_.endpoint.client_cert_pem);
+  blob(CURLOPT_SSLKEY_BLOB, target_.endpoint.client_key_pem);
+  if (target_.endpoint.insecure) {
+    set(CURLOPT_SSL_VERIFYPEER, 0L);
+    set(CURLOPT_SSL_VERIFYHOST, 0L);
+  }
+  if (!target_.connect_to.empty()) {
+    connect_to_.reset(curl_slist_append(nullptr, target_.connect_to.c_str()));
+    set(CURLOPT_CONNECT_TO, connect_to_.get());
+  }
+}
+
+void Easy::begin(std::shared_ptr<Transfer> transfer) {
+  transfer_ = std::move(transfer);
+  detail_[0] = '\0';
+  const Request& request = transfer_->request();
+  set(CURLOPT_URL, (target_.base + request.path).c_str());
+  set_method(request);
+  set_headers(request);
+  set(CURLOPT_HEADERDATA, transfer_.get());
+  set(CURLOPT_WRITEDATA, transfer_.get());
+}
+
+void Easy::set_method(const Request& request) {
+  const bool has_body = !request.body.empty() || request.method == "POST" || request.method == "PUT" || request.method == "PATCH";
+  set(CURLOPT_NOBODY, request.method == "HEAD" ? 1L : 0L);
+  if (has_body) {
+    set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+    set(CURLOPT_POSTFIELDS, request.body.c_str());
+  } else if (request.method != "HEAD") {
+    set(CURLOPT_HTTPGET, 1L);
+  }
+  set(CURLOPT_CUSTOMREQUEST, request.method.c_str());
+}
+
+void Easy::set_headers(const Request& request) {
+  curl_slist* list = curl_slist_append(nullptr, "Expect:");
+  bool has_type = false;
+  for (const Header& header : request.headers) {
+    has_type = has_type || curl_strequal(header.name.c_str(), "content-type");
+    const std::string line = header.value.empty() ? header.name + ';' : header.name + ": " + header.value;
+    list = curl_slist_append(list, line.c_str());
+  }
+  if (!has_type) list = curl_slist_append(list, "Content-Type:");  // libcurl would call every body a form
+  if (!target_.host_header.empty()) list = curl_slist_append(list, target_.host_header.c_str());
+  set(CURLOPT_HTTPHEADER, list);
+  headers_.reset(list);
+}
+
+void Easy::end(CURLcode code) {
+  transfer_->finish(code == CURLE_OK ? std::nullopt : std::optional(error(code)));
+  transfer_.reset();
+}
+
+void Easy::cancel() {
+  transfer_->finish(Error{ErrorCode::kCancelled, "stopped: the transport is closed"});
+  transfer_.reset();
+}
+
+Error Easy::error(CURLcode code) const {
+  const std::string why = reason(code);
+  const auto tls = [&](std::string_view what) {
+    return Error{ErrorCode::kInvalid, fmt::format("{}: TLS: {} ({})", target_.where, what, why)};
+  };
+  switch (code) {
+    case CURLE_PEER_FAILED_VERIFICATION: {
+      long verify_result = X509_V_OK;
+      curl_easy_getinfo(handle_.get(), CURLINFO_SSL_VERIFYRESULT, &verify_result);
+      return tls(certificate_fault(verify_result));
+    }
+    case CURLE_SSL_CACERT_BADFILE:
+      return tls("the CA given is no PEM certificate");
+    case CURLE_SSL_CERTPROBLEM:
+      return tls("the client certificate or its key cannot be used");
+    case CURLE_URL_MALFORMAT:
+    case CURLE_UNSUPPORTED_PROTOCOL:
+      return Error{ErrorCode::kInvalid, fmt::format("{}: not an origin like https://host:port", target_.endpoint.origin)};
+    case CURLE_OPERATION_TIMEDOUT:
+      return Error{ErrorCode::kUnavailable, fmt::format("{}: no connection within {} s", target_.where, kConnectMs / 1000)};
+    default:
+      if (target_.tls && refuses_our_certificate(detail_.data())) return tls("the server does not accept our certificate");
+      return Error{ErrorCode::kUnavailable, fmt::format("{}: {}", target_.where, why)};
+  }
+}
+
+std::string Easy::reason(CURLcode code) const {
+  long os_errno = 0;
+  curl_easy_getinfo(handle_.get(), CURLINFO_OS_ERRNO, &os_errno);
+  if (code == CURLE_COULDNT_CONNECT && os_errno != 0) return std::system_category().message(static_cast<int>(os_errno));
+  return detail_[0] != '\0' ? detail_.data() : curl_easy_strerror(code);
+}
+
+}  // namespace nodeward::net

@@ -1,0 +1,64 @@
+// One libcurl easy handle, set up for one endpoint and then used for one transfer after another: the TLS and TCP options are set
+// once, a request costs its URL, headers and body only. Private to net; the loop thread only.
+#pragma once
+
+#include <curl/curl.h>
+
+#include <array>
+#include <memory>
+#include <string>
+
+#include "net/transfer.h"
+
+namespace nodeward::net {
+
+// An Endpoint as libcurl wants it said. The endpoint's texts are referred to, not copied: a Target outlives its Easy handles.
+struct Target {
+  explicit Target(Endpoint from);
+
+  Endpoint endpoint;
+  bool tls = false;
+  bool loopback = false;    // never through a proxy
+  std::string base;         // what a path is put behind: the origin, with the host that the certificate must name
+  std::string connect_to;   // "name:port:host:port" when that host is not the one to connect to
+  std::string host_header;  // "Host: ..." of the real origin then
+  std::string where;        // "10.0.0.1:6443", for messages
+};
+
+class Easy {
+ public:
+  explicit Easy(const Target& target);
+
+  CURL* handle() const { return handle_.get(); }
+  const std::shared_ptr<Transfer>& transfer() const { return transfer_; }
+
+  void begin(std::shared_ptr<Transfer> transfer);
+  // Tells the transfer how it went. After this, begin() again or drop the handle.
+  void end(CURLcode code);
+  void cancel();
+
+ private:
+  struct Cleanup {
+    void operator()(CURL* handle) const { curl_easy_cleanup(handle); }
+    void operator()(curl_slist* list) const { curl_slist_free_all(list); }
+  };
+
+  template <class T>
+  void set(CURLoption option, T value) {
+    curl_easy_setopt(handle_.get(), option, value);
+  }
+  void set_up_tls();
+  void set_method(const Request& request);
+  void set_headers(const Request& request);
+  Error error(CURLcode code) const;
+  std::string reason(CURLcode code) const;
+
+  const Target& target_;
+  std::unique_ptr<CURL, Cleanup> handle_;
+  std::unique_ptr<curl_slist, Cleanup> headers_;
+  std::unique_ptr<curl_slist, Cleanup> connect_to_;
+  std::array<char, CURL_ERROR_SIZE> detail_{};
+  std::shared_ptr<Transfer> transfer_;
+};
+
+}  // namespace nodeward::net

@@ -1,0 +1,122 @@
+#include "nodes/node_view.h"
+
+#include <optional>
+#include <utility>
+
+namespace nodeward::nodes {
+
+using kube::Node;
+using kube::NodeName;
+
+std::shared_ptr<const Node> NodeView::freshest(const NodeName& name) const {
+  return state_.with([&](const State& state) -> Shared {
+    const auto place = state.entries.find(name);
+    return place == state.entries.end() ? nullptr : place->second.freshest();
+  });
+}
+
+std::vector<NodeName> NodeView::names() const {
+  return state_.with([](const State& state) {
+    std::vector<NodeName> names;
+    names.reserve(state.entries.size());
+    for (const auto& [name, entry] : state.entries) names.push_back(name);
+    return names;
+  });
+}
+
+std::size_t NodeView::size() const {
+  return state_.with([](const State& state) { return state.entries.size(); });
+}
+
+void NodeView::answered(Node node) {
+  auto shared = std::make_shared<const Node>(std::move(node));
+  state_.with([&](State& state) {
+    Entry& entry = state.entries[shared->name];
+    if (entry.cached && entry.cached->uid == shared->uid) {
+      const auto order = compare(entry.cached->version, shared->version);
+      if (order && *order >= 0) return;      // the watch was quicker
+    }
+    if (!entry.cached) entry.list = state.list;
+    entry.overlay = shared;
+    entry.overlay_list = state.list;
+  });
+}
+
+void NodeView::missing(const NodeName& name) {
+  state_.with([&](State& state) {
+    const auto place = state.entries.find(name);
+    if (place == state.entries.end()) return;
+    place->second.overlay.reset();
+    if (!place->second.cached) state.entries.erase(place);
+  });
+}
+
+void NodeView::list_begins() {
+  state_.with([](State& state) { ++state.list; });
+}
+
+bool NodeView::overlay_outlives(const Entry& entry, const Node& cached, std::uint32_t list) {
+  if (!entry.overlay || entry.overlay->uid != cached.uid) return false;
+  const auto order = compare(cached.version, entry.overlay->version);
+  if (order) return *order < 0;
+  return entry.overlay_list == list;         // no order between the two: a list begun after the answer is newer
+}
+
+void NodeView::apply(Node node) {
+  auto shared = std::make_shared<const Node>(std::move(node));
+  const auto [before, now] = state_.with([&](State& state) {
+    Entry& entry = state.entries[shared->name];
+    Shared was = entry.freshest();
+    if (!overlay_outlives(entry, *shared, state.list)) entry.overlay.reset();
+    entry.cached = shared;
+    entry.list = state.list;
+    return std::pair(std::move(was), entry.freshest());
+  });
+  report(shared->name, before, now);
+}
+
+void NodeView::remove(const Node& last) {
+  const Shared before = state_.with([&](State& state) -> Shared {
+    const auto place = state.entries.find(last.name);
+    if (place == state.entries.end()) return nullptr;
+    Shared was = place->second.freshest();
+    state.entries.erase(place);
+    return was;
+  });
+  report(last.name, before, nullptr);
+}
+
+void NodeView::list_ends(const kube::ResourceVersion& version) {
+  struct Change {
+    NodeName name;
+    Shared before, now;
+  };
+  const auto changes = state_.with([&](State& state) {
+    std::vector<Change> found;
+    const auto order = compare(version, state.newest_list);
+    const bool restored = order && *order < 0;
+    state.newest_list = version;
+    for (auto place = state.entries.begin(); place != state.entries.end();) {
+      Entry& entry = place->second;
+      if (entry.list != state.list) {        // not in this list: gone
+        found.push_back({place->first, entry.freshest(), nullptr});
+        place = state.entries.erase(place);
+        continue;
+      }
+      if (restored && entry.overlay && entry.cached) {
+        found.push_back({place->first, std::exchange(entry.overlay, nullptr), entry.cached});
+      }
+      ++place;
+    }
+    return found;
+  });
+  for (const Change& change : changes) report(change.name, change.before, change.now);
+}
+
+void NodeView::report(const NodeName& name, const Shared& before, const Shared& now) const {
+  if (!before && !now) return;
+  if (before && now && (before == now || before->same_content(*now))) return;
+  on_change_(name, now);
+}
+
+}  // namespace nodeward::nodes

@@ -1,0 +1,260 @@
+#include "nodes/node_writer.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "telemetry/log.h"
+
+namespace nodeward::nodes {
+
+using kube::Node;
+using kube::NodeName;
+
+namespace {
+
+constexpr int kTries = 5;                                     // per call, conflicts only
+constexpr Duration kMostRetryAfter = 2min;                    // a server that says "in an hour" is asked before that
+constexpr BackoffShape kBackoff{.first = 200ms, .most = 60s, .factor = 2.0, .jitter = 0.2};
+constexpr BackoffShape kUnauthorizedBackoff{.first = 200ms, .most = 30s, .factor = 2.0, .jitter = 0.2};
+constexpr BackoffShape kRefusedBackoff{.first = 60s, .most = 600s, .factor = 2.0, .jitter = 0.1};
+constexpr BackoffShape kGateBackoff{.first = 100ms, .most = 5s, .factor = 2.0, .jitter = 0.1};
+constexpr BackoffShape kConflictWait{.first = 30ms, .most = 50ms, .factor = 1.0, .jitter = 0.66};   // 10 to 50 ms
+
+std::uint64_t seed_of(const NodeName& name) { return std::hash<NodeName>{}(name); }
+
+std::string path_of(const NodeName& name) { return "/api/v1/nodes/" + kube::url_encoded(name.str()); }
+
+bool may_have_been_done(ErrorCode code) {
+  return code == ErrorCode::kUnavailable || code == ErrorCode::kUnreachable || code == ErrorCode::kTimeout;
+}
+
+FlightLimit::Answer load_of(const Result<net::Response>& answer) {
+  if (answer) return FlightLimit::Answer::kGood;
+  const ErrorCode code = answer.error().code;
+  if (code == ErrorCode::kThrottled || code == ErrorCode::kTimeout) return FlightLimit::Answer::kOverload;
+  return code == ErrorCode::kConflict ? FlightLimit::Answer::kGood : FlightLimit::Answer::kOther;
+}
+
+}  // namespace
+
+NodeWriter::NodeWriter(kube::Client& client, NodeView& freshest, Clock& clock, WriterOptions options,
+                       std::function<void(const NodeName&)> wake)
+    : client_(client), freshest_(freshest), clock_(clock), options_(std::move(options)), wake_(std::move(wake)),
+      bucket_(Bucket(options_.qps, options_.burst)), flight_(FlightLimit(options_.workers)), gate_(Gate(kGateBackoff)) {}
+
+Outcome NodeWriter::apply(const NodeName& name, const Plan& plan, const std::stop_token& stop) {
+  if (auto later = too_early(name, clock_.now())) return *later;
+  if (auto unfinished = look(name, stop)) return *unfinished;
+  Weight least = Weight::kOrnament;
+  for (int conflicts = 0; conflicts < kTries;) {
+    if (stop.stop_requested()) return Stopped{};
+    const auto node = freshest_.freshest(name);
+    if (!node) return forget(name), Outcome{Unknown{}};
+    const NodePatch wanted = plan(*node);
+    const auto body = wanted.lightened(least).body(*node);
+    if (!body) return settled(name), Outcome{Unchanged{}};
+    const std::string whole = least == Weight::kOrnament ? body->identity : wanted.body(*node)->identity;
+    if (auto later = still_refused(name, whole, *node, clock_.now())) return *later;
+    if (auto later = claim(name, clock_.now())) return *later;
+
+    auto answer = patch(name, *body, stop);
+    if (answer) {
+      auto written = std::make_shared<const Node>(*answer);
+      freshest_.answered(std::move(*answer));
+      settled(name);
+      return Written{std::move(written), least != Weight::kOrnament};
+    }
+    switch (const Error& error = answer.error(); error.code) {
+      case ErrorCode::kCancelled: return Stopped{};
+      case ErrorCode::kNotFound: return freshest_.missing(name), forget(name), Outcome{Gone{}};
+      case ErrorCode::kConflict: {
+        // News, not overload: at once the first time, then apart from the others that write this node.
+        if (++conflicts > 1) clock_.sleep_for(backoff_delay(kConflictWait, conflicts, seed_of(name)), stop);
+        const auto newer = freshest_.freshest(name);
+        if (newer && newer->version == node->version) {
+          if (auto failed = read(name, stop)) return *failed;
+        }
+        continue;
+      }
+      case ErrorCode::kInvalid: {
+        const auto lighter = lighter_than(wanted, least, *node, *body);
+        if (!lighter) return refuse(name, whole, node, error);
+        telemetry::warn("the API server refuses a part of a node write; sending it without", {{"node", name.str()}, {"error", error.message}});
+        least = *lighter;
+        continue;
+      }
+      case ErrorCode::kDenied: return refuse(name, whole, node, error);
+      default:
+        if (may_have_been_done(error.code)) remember_unknown(name, *body);
+        return back_off(name, error);
+    }
+  }
+  return back_off(name, Error{ErrorCode::kConflict, fmt::format("patch {}: {} conflicts in a row", name.str(), kTries), {}});
+}
+
+// The next lighter weight whose body is another one and not empty.
+std::optional<Weight> NodeWriter::lighter_than(const NodePatch& wanted, Weight least, const Node& node, const NodePatch::Body& refused) {
+  for (const Weight lighter : {Weight::kMark, Weight::kVital}) {
+    if (lighter <= least) continue;
+    const auto body = wanted.lightened(lighter).body(node);
+    if (body && body->identity != refused.identity) return lighter;
+  }
+  return std::nullopt;
+}
+
+std::optional<Later> NodeWriter::too_early(const NodeName& name, MonoTime now) const {
+  const MonoTime opens = gate_.with([](const Gate& gate) { return gate.opens(); });
+  if (opens > now) return Later{opens, Later::Reason::kFailed, "the API server cannot be reached"};
+  return troubles_.with([&](const auto& troubles) -> std::optional<Later> {
+    const auto place = troubles.find(name);
+    if (place == troubles.end() || place->second.not_before <= now) return std::nullopt;
+    return Later{place->second.not_before, Later::Reason::kFailed, place->second.why};
+  });
+}
+
+// The same body on the same node would be refused again; another body, or a node that changed, is worth a try.
+std::optional<Later> NodeWriter::still_refused(const NodeName& name, const std::string& identity, const Node& node, MonoTime now) const {
+  return troubles_.with([&](const auto& troubles) -> std::optional<Later> {
+    const auto place = troubles.find(name);
+    if (place == troubles.end() || !place->second.refusal) return std::nullopt;
+    const Refusal& refusal = *place->second.refusal;
+    if (refusal.until <= now || refusal.identity != identity || !refusal.node->same_content(node)) return std::nullopt;
+    return Later{refusal.until, Later::Reason::kRefused, refusal.why};
+  });
+}
+
+// A place in the rate, then a place in flight. A node keeps its place in the rate until it has used it.
+std::optional<Later> NodeWriter::claim(const NodeName& name, MonoTime now) {
+  std::optional<MonoTime> slot = troubles_.with([&](auto& troubles) { return troubles[name].slot; });
+  if (!slot) {
+    slot = bucket_.with([&](Bucket& bucket) { return bucket.reserve(now); });
+    troubles_.with([&](auto& troubles) { troubles[name].slot = slot; });
+  }
+  if (*slot > now) return Later{*slot, Later::Reason::kRate};
+  if (!flight_.with([&](FlightLimit& flight) { return flight.enter(name); })) {
+    return Later{now + 1s, Later::Reason::kRate};     // woken earlier as soon as there is one
+  }
+  troubles_.with([&](auto& troubles) { troubles[name].slot.reset(); });
+  return std::nullopt;
+}
+
+Result<Node> NodeWriter::patch(const NodeName& name, const NodePatch::Body& body, const std::stop_token& stop) {
+  // The server gives up before we do, so that a body given up on here does not land late.
+  net::Request request{.method = "PATCH",
+                       .path = fmt::format("{}?fieldManager={}&timeout=25s", path_of(name), options_.field_manager),
+                       .headers = {{"Content-Type", "application/merge-patch+json"}, {"Accept", "application/json"}},
+                       .body = body.json,
+                       .timeout = 30s};
+  const auto answer = client_.send(std::move(request), stop);
+  for (const NodeName& next : flight_.with([&](FlightLimit& flight) { return flight.leave(load_of(answer)); })) wake_(next);
+  notice(name, "PATCH", answer);
+  if (!answer) return tl::unexpected(answer.error());
+  auto node = kube::make_node_decoder(options_.selection)->object(answer->body);
+  // Written, but the answer says nothing we can read: as if it had been lost.
+  if (!node) return fail(ErrorCode::kUnavailable, fmt::format("patch {}: {}", name.str(), node.error().message));
+  return node;
+}
+
+// Counts the request, and says once when the way to the server is shut and once when it is open again.
+void NodeWriter::notice(const NodeName& name, std::string_view verb, const Result<net::Response>& answer) {
+  options_.on_attempt({name, verb, answer ? nullptr : &answer.error()});
+  if (!answer && answer.error().code == ErrorCode::kCancelled) return;
+  if (!answer && answer.error().code == ErrorCode::kUnreachable) {
+    if (gate_.with([&](Gate& gate) { return gate.shut(clock_.now()); })) {
+      telemetry::warn("the API server cannot be reached; node writes wait", {{"error", answer.error().message}});
+    }
+  } else if (gate_.with([](Gate& gate) { return gate.open(); })) {
+    telemetry::info("the API server answers again; node writes go on");
+  }
+}
+
+// After a write of unknown outcome: one GET, then the plan. A guarded body may simply be sent again, since the server would
+// answer 409 had it been done; apply() then plans on the newer node.
+std::optional<Outcome> NodeWriter::look(const NodeName& name, const std::stop_token& stop) {
+  const bool unknown = troubles_.with([&](auto& troubles) {
+    const auto place = troubles.find(name);
+    return place != troubles.end() && place->second.outcome_unknown;
+  });
+  if (!unknown) return std::nullopt;
+  return read(name, stop);
+}
+
+std::optional<Outcome> NodeWriter::read(const NodeName& name, const std::stop_token& stop) {
+  const auto answer = client_.send({.path = path_of(name), .headers = {{"Accept", "application/json"}}, .timeout = 30s}, stop);
+  notice(name, "GET", answer);
+  if (!answer) {
+    if (answer.error().code == ErrorCode::kCancelled) return Stopped{};
+    if (answer.error().code == ErrorCode::kNotFound) return freshest_.missing(name), forget(name), Outcome{Gone{}};
+    return back_off(name, answer.error());
+  }
+  auto node = kube::make_node_decoder(options_.selection)->object(answer->body);
+  if (!node) return back_off(name, node.error());
+  freshest_.answered(std::move(*node));
+  troubles_.with([&](auto& troubles) { troubles[name].outcome_unknown = false; });
+  return std::nullopt;
+}
+
+void NodeWriter::remember_unknown(const NodeName& name, const NodePatch::Body& body) {
+  troubles_.with([&](auto& troubles) { troubles[name].outcome_unknown = !body.guarded; });
+}
+
+Later NodeWriter::back_off(const NodeName& name, const Error& error) {
+  const MonoTime now = clock_.now();
+  const auto [due, failures] = troubles_.with([&](auto& troubles) {
+    Trouble& trouble = troubles[name];
+    const BackoffShape& shape = error.code == ErrorCode::kUnauthorized ? kUnauthorizedBackoff : kBackoff;
+    Duration wait = backoff_delay(shape, ++trouble.failures, seed_of(name));
+    if (error.retry_after) wait = std::min(kMostRetryAfter, std::max<Duration>(*error.retry_after, 0s));
+    trouble.not_before = now + wait;
+    trouble.why = error.message;
+    return std::pair(trouble.not_before, trouble.failures);
+  });
+  // Once per node; a server that cannot be reached is one fact, not one per node (notice()), and throttling is none.
+  if (failures == 1 && error.code != ErrorCode::kUnreachable && error.code != ErrorCode::kThrottled) {
+    telemetry::warn("a node write failed; it is tried again", {{"node", name.str()}, {"error", error.message}});
+  }
+  return Later{due, Later::Reason::kFailed, error.message};
+}
+
+Later NodeWriter::refuse(const NodeName& name, const std::string& identity, std::shared_ptr<const Node> node, const Error& error) {
+  const MonoTime now = clock_.now();
+  const auto [until, news] = troubles_.with([&](auto& troubles) {
+    auto& refusal = troubles[name].refusal;
+    const int times = refusal ? refusal->times + 1 : 1;
+    const bool other = !refusal || refusal->why != error.message;
+    refusal = Refusal{identity, std::move(node), now + backoff_delay(kRefusedBackoff, times, seed_of(name)), times, error.message};
+    return std::pair(refusal->until, other);
+  });
+  if (news) telemetry::error("the API server refuses a node write; trying again at growing intervals", {{"node", name.str()}, {"error", error.message}});
+  return Later{until, Later::Reason::kRefused, error.message};
+}
+
+void NodeWriter::settled(const NodeName& name) {
+  const bool unused = troubles_.with([&](auto& troubles) {
+    const auto place = troubles.find(name);
+    if (place == troubles.end()) return false;
+    const bool held = place->second.slot.has_value();
+    troubles.erase(place);
+    return held;
+  });
+  if (unused) bucket_.with([](Bucket& bucket) { bucket.give_back(); });
+}
+
+void NodeWriter::forget(const NodeName& name) { settled(name); }
+
+std::vector<std::pair<NodeName, std::string>> NodeWriter::refused() const {
+  return troubles_.with([](const auto& troubles) {
+    std::vector<std::pair<NodeName, std::string>> found;
+    for (const auto& [name, trouble] : troubles) {
+      if (trouble.refusal) found.emplace_back(name, trouble.refusal->why);
+    }
+    return found;
+  });
+}
+
+int NodeWriter::in_flight_limit() const {
+  return flight_.with([](const FlightLimit& flight) { return flight.limit(); });
+}
+
+}  // namespace nodeward::nodes
