@@ -42,14 +42,10 @@ State& state() {
 
 std::string_view name_of(Level level) {
   switch (level) {
-    case Level::kDebug:
-      return "DEBUG";
-    case Level::kInfo:
-      return "INFO";
-    case Level::kWarn:
-      return "WARN";
-    case Level::kError:
-      return "ERROR";
+    case Level::kDebug: return "DEBUG";
+    case Level::kInfo: return "INFO";
+    case Level::kWarn: return "WARN";
+    case Level::kError: return "ERROR";
   }
   return "INFO";
 }
