@@ -54,17 +54,12 @@ std::string_view certificate_fault(long verify_result) {
     case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
     case X509_V_ERR_CERT_SIGNATURE_FAILURE:
     case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
-    case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
-      return "the server's certificate is not signed by the CA given";
-    case X509_V_ERR_CERT_HAS_EXPIRED:
-      return "the server's certificate has expired";
-    case X509_V_ERR_CERT_NOT_YET_VALID:
-      return "the server's certificate is not valid yet";
+    case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN: return "the server's certificate is not signed by the CA given";
+    case X509_V_ERR_CERT_HAS_EXPIRED: return "the server's certificate has expired";
+    case X509_V_ERR_CERT_NOT_YET_VALID: return "the server's certificate is not valid yet";
     case X509_V_OK:
-    case X509_V_ERR_UNSPECIFIED:
-      return "the server's certificate is for another name";  // libcurl looks at names first
-    default:
-      return "the server's certificate cannot be verified";
+    case X509_V_ERR_UNSPECIFIED: return "the server's certificate is for another name";  // libcurl looks at names first
+    default: return "the server's certificate cannot be verified";
   }
 }
 
@@ -193,10 +188,8 @@ Error Easy::error(CURLcode code) const {
       curl_easy_getinfo(handle_.get(), CURLINFO_SSL_VERIFYRESULT, &verify_result);
       return tls(certificate_fault(verify_result));
     }
-    case CURLE_SSL_CACERT_BADFILE:
-      return tls("the CA given is no PEM certificate");
-    case CURLE_SSL_CERTPROBLEM:
-      return tls("the client certificate or its key cannot be used");
+    case CURLE_SSL_CACERT_BADFILE: return tls("the CA given is no PEM certificate");
+    case CURLE_SSL_CERTPROBLEM: return tls("the client certificate or its key cannot be used");
     case CURLE_URL_MALFORMAT:
     case CURLE_UNSUPPORTED_PROTOCOL:
       return Error{ErrorCode::kInvalid, fmt::format("{}: not an origin like https://host:port", target_.endpoint.origin)};

@@ -1,7 +1,5 @@
 #include "net/loop.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -10,6 +8,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "net/signals.h"
 
 namespace nodeward::net {
 namespace {
@@ -35,13 +34,6 @@ int curl_events(std::uint32_t events) {
   if (events & EPOLLOUT) mask |= CURL_CSELECT_OUT;
   if (events & (EPOLLERR | EPOLLHUP)) mask |= CURL_CSELECT_ERR;
   return mask;
-}
-
-// Signals are for the main thread. SIGPIPE, which OpenSSL's writes can raise here, stays blocked: the write fails instead.
-void block_signals() {
-  sigset_t all;
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, nullptr);
 }
 
 }  // namespace
@@ -104,7 +96,7 @@ void Loop::wake() const {
 }
 
 void Loop::run(const std::stop_token& stop) {
-  block_signals();
+  block_signals();  // SIGPIPE, which OpenSSL's writes can raise here, too: the write fails instead
   while (!stop.stop_requested()) {
     obey_commands();
     fire_timers();

@@ -1,6 +1,6 @@
-// The small HTTP server for /healthz, /readyz and /metrics (labeler spec, section 2.3): plain HTTP on all addresses, read and
-// write 10 s, keep-alive 5 s, 16 threads so that idle scrapers cannot starve the probes, headers up to 1 MiB, 5 s to finish at
-// the end. cpp-httplib stays behind this header.
+// The small HTTP server for /healthz, /readyz and /metrics (labeler spec, section 2.3): plain HTTP, 16 threads, one answer per
+// connection, 5 s to read or to write and 2 s for a silent client. So idle scrapers cannot starve the probes, and a stop takes
+// 5 s at most. A header line ends at 8 KiB. cpp-httplib stays behind this header.
 #pragma once
 
 #include <functional>
@@ -20,8 +20,9 @@ struct Page {
 
 class Server {
  public:
-  // Listens before it returns: a port in use is an Error that names it (kUnavailable). Port 0 takes a free one. Handlers run
-  // on the server's threads and must be quick; GET and HEAD only, another method is 405, another path 404.
+  // Listens before it returns: a port in use is an Error that names it (kUnavailable). Port 0 takes a free one; address "::" is
+  // every address, IPv4 too, "0.0.0.0" those of IPv4. Handlers run on the server's threads and must be quick; GET and HEAD only,
+  // another method is 405, another path 404.
   static Result<std::unique_ptr<Server>> listen(const std::string& address, int port,
                                                 std::map<std::string, std::function<Page()>> pages);
   virtual ~Server() = default;            // stops, waits for answers under way (at most 5 s)

@@ -14,8 +14,8 @@ namespace nodeward::telemetry {
 struct AuditOptions {
   bool enabled = false;
   std::filesystem::path folder = "/var/log/nvsentinel";
-  std::string component;                  // "labeler": member `component`, and the file's name when pod_name is empty
-  std::string pod_name;                   // file = <folder>/<pod_name>-audit.log
+  std::string component = {};             // "labeler": member `component`, and the file's name when pod_name is empty
+  std::string pod_name = {};              // file = <folder>/<pod_name>-audit.log
   bool request_body = false;
   int max_size_mb = 100;
   int max_backups = 7;
