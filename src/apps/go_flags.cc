@@ -69,7 +69,8 @@ Normal normal_double(std::string_view text) {
   const auto odd = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '.' && c != '+' && c != '-'; };
   const bool hex_without_exponent = low.find("0x") != std::string::npos && low.find('p') == std::string::npos;
   const bool signed_nan = low.ends_with("nan") && low != "nan";
-  if (low.empty() || std::any_of(low.begin(), low.end(), odd) || hex_without_exponent || signed_nan) return tl::unexpected(kSyntax);
+  if (low.empty() || std::any_of(low.begin(), low.end(), odd) || hex_without_exponent || signed_nan)
+    return tl::unexpected(kSyntax);
   char* end = nullptr;
   const double value = std::strtod(low.c_str(), &end);
   if (*end != '\0') return tl::unexpected(kSyntax);
@@ -79,9 +80,12 @@ Normal normal_double(std::string_view text) {
 
 Normal normal_value(FlagKind kind, std::string_view text) {
   switch (kind) {
-    case FlagKind::kString: return std::string(text);
-    case FlagKind::kInt: return normal_int(text);
-    case FlagKind::kDouble: return normal_double(text);
+    case FlagKind::kString:
+      return std::string(text);
+    case FlagKind::kInt:
+      return normal_int(text);
+    case FlagKind::kDouble:
+      return normal_double(text);
     case FlagKind::kBool:
       if (const auto value = parse_go_bool(text)) return std::string(*value ? "true" : "false");
       return tl::unexpected(kSyntax);
@@ -91,10 +95,14 @@ Normal normal_value(FlagKind kind, std::string_view text) {
 
 std::string_view type_word(FlagKind kind) {
   switch (kind) {
-    case FlagKind::kString: return " string";
-    case FlagKind::kInt: return " int";
-    case FlagKind::kDouble: return " float";
-    case FlagKind::kBool: return "";
+    case FlagKind::kString:
+      return " string";
+    case FlagKind::kInt:
+      return " int";
+    case FlagKind::kDouble:
+      return " float";
+    case FlagKind::kBool:
+      return "";
   }
   return "";
 }
@@ -117,7 +125,7 @@ std::string usage(std::string_view program, std::span<const GoFlag> flags) {
 
 struct Word {
   std::string_view name;
-  std::optional<std::string_view> value;   // after the =
+  std::optional<std::string_view> value;  // after the =
 };
 
 // `word` begins with a dash and is no end of the flags; nullopt: "bad flag syntax".

@@ -18,15 +18,15 @@ namespace nodeward::apps {
 enum class FlagKind { kString, kBool, kInt, kDouble };
 
 struct GoFlag {
-  std::string name;            // without dashes
+  std::string name;  // without dashes
   FlagKind kind;
-  std::string default_text;    // as the usage text shows it; "", "0" and "false" are not shown
-  std::string help;            // one line
+  std::string default_text;  // as the usage text shows it; "", "0" and "false" are not shown
+  std::string help;          // one line
 };
 
 struct FlagExit {
-  int exit_code;               // 0 when help was asked for, else 2
-  std::string text;            // for standard error, whole lines
+  int exit_code;     // 0 when help was asked for, else 2
+  std::string text;  // for standard error, whole lines
 };
 
 // Per flag that was given: "--name=value", or "--name" and "" for an empty value (CLI11 lets "--name=" swallow the next word).

@@ -22,7 +22,10 @@ using Strings = std::vector<std::string>;
 const std::string kData = std::string(NW_SOURCE_DIR) + "/tests/data";
 
 FlagKind kind_from(const std::string& word) {
-  return word == "bool" ? FlagKind::kBool : word == "int" ? FlagKind::kInt : word == "double" ? FlagKind::kDouble : FlagKind::kString;
+  return word == "bool"     ? FlagKind::kBool
+         : word == "int"    ? FlagKind::kInt
+         : word == "double" ? FlagKind::kDouble
+                            : FlagKind::kString;
 }
 
 // What Go's flag package said; see tests/goflags/README.md.
@@ -31,9 +34,12 @@ struct Recording {
   std::vector<GoFlag> flags;
 
   Recording() : json(parse_json(read_file(kData + "/goflags.json").value()).value()) {
-    for (const Json& flag : json["flags"]) flags.push_back({flag["name"], kind_from(flag["kind"]), flag["default"], flag["help"]});
+    for (const Json& flag : json["flags"])
+      flags.push_back({flag["name"], kind_from(flag["kind"]), flag["default"], flag["help"]});
   }
-  tl::expected<Strings, FlagExit> ask(const Strings& args) const { return read_go_flags(json["program"].get<std::string>(), flags, args); }
+  tl::expected<Strings, FlagExit> ask(const Strings& args) const {
+    return read_go_flags(json["program"].get<std::string>(), flags, args);
+  }
 };
 
 // The values as the programs get them: CLI11 stores the words in typed variables.
@@ -47,10 +53,18 @@ struct Values {
     CLI::App app;
     for (const GoFlag& flag : flags) {
       switch (flag.kind) {
-        case FlagKind::kString: app.add_option("--" + flag.name, strings[flag.name] = flag.default_text); break;
-        case FlagKind::kBool: app.add_flag("--" + flag.name, bools[flag.name] = flag.default_text == "true"); break;
-        case FlagKind::kInt: app.add_option("--" + flag.name, ints[flag.name] = parse_int(flag.default_text).value()); break;
-        case FlagKind::kDouble: app.add_option("--" + flag.name, doubles[flag.name] = std::stod(flag.default_text)); break;
+        case FlagKind::kString:
+          app.add_option("--" + flag.name, strings[flag.name] = flag.default_text);
+          break;
+        case FlagKind::kBool:
+          app.add_flag("--" + flag.name, bools[flag.name] = flag.default_text == "true");
+          break;
+        case FlagKind::kInt:
+          app.add_option("--" + flag.name, ints[flag.name] = parse_int(flag.default_text).value());
+          break;
+        case FlagKind::kDouble:
+          app.add_option("--" + flag.name, doubles[flag.name] = std::stod(flag.default_text));
+          break;
       }
     }
     app.parse(Strings(words.rbegin(), words.rend()));
@@ -59,9 +73,15 @@ struct Values {
   void expect(const GoFlag& flag, const std::string& go_says) const {
     SCOPED_TRACE(flag.name);
     switch (flag.kind) {
-      case FlagKind::kString: EXPECT_EQ(strings.at(flag.name), go_says); break;
-      case FlagKind::kBool: EXPECT_EQ(bools.at(flag.name), go_says == "true"); break;
-      case FlagKind::kInt: EXPECT_EQ(ints.at(flag.name), parse_int(go_says)); break;
+      case FlagKind::kString:
+        EXPECT_EQ(strings.at(flag.name), go_says);
+        break;
+      case FlagKind::kBool:
+        EXPECT_EQ(bools.at(flag.name), go_says == "true");
+        break;
+      case FlagKind::kInt:
+        EXPECT_EQ(ints.at(flag.name), parse_int(go_says));
+        break;
       case FlagKind::kDouble: {
         const double ours = doubles.at(flag.name), gos = std::strtod(go_says.c_str(), nullptr);
         EXPECT_TRUE(ours == gos || (std::isnan(ours) && std::isnan(gos))) << ours << " for " << go_says;
@@ -88,8 +108,8 @@ TEST(GoFlags, EveryRecordedCommandLineMeansWhatItMeansToGo) {
 }
 
 TEST(GoFlags, TheRecordingIsWhatGoSaysToday) {
-  const std::string command = "cd '" + std::string(NW_SOURCE_DIR) + "/tests/goflags' && GOFLAGS= GOPROXY=off go run . < '" + kData +
-                              "/goflags_cases.json'";
+  const std::string command = "cd '" + std::string(NW_SOURCE_DIR) + "/tests/goflags' && GOFLAGS= GOPROXY=off go run . < '" +
+                              kData + "/goflags_cases.json'";
   FILE* pipe = popen(command.c_str(), "r");
   ASSERT_NE(pipe, nullptr);
   std::string said;
