@@ -1,0 +1,128 @@
+#include "apps/go_flags.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdio.h>
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <string>
+
+#include "base/json.h"
+#include "base/text.h"
+
+namespace nodeward::apps {
+namespace {
+
+using testing::ElementsAre;
+using Strings = std::vector<std::string>;
+
+const std::string kData = std::string(NW_SOURCE_DIR) + "/tests/data";
+
+FlagKind kind_from(const std::string& word) {
+  return word == "bool"     ? FlagKind::kBool
+         : word == "int"    ? FlagKind::kInt
+         : word == "double" ? FlagKind::kDouble
+                            : FlagKind::kString;
+}
+
+// What Go's flag package said; see tests/goflags/README.md.
+struct Recording {
+  Json json;
+  std::vector<GoFlag> flags;
+
+  Recording() : json(parse_json(read_file(kData + "/goflags.json").value()).value()) {
+    for (const Json& flag : json["flags"])
+      flags.push_back({flag["name"], kind_from(flag["kind"]), flag["default"], flag["help"]});
+  }
+  tl::expected<Strings, FlagExit> ask(const Strings& args) const {
+    return read_go_flags(json["program"].get<std::string>(), flags, args);
+  }
+};
+
+// The values as the programs get them: CLI11 stores the words in typed variables.
+struct Values {
+  std::map<std::string, std::string> strings;
+  std::map<std::string, bool> bools;
+  std::map<std::string, std::int64_t> ints;
+  std::map<std::string, double> doubles;
+
+  Values(const std::vector<GoFlag>& flags, const Strings& words) {
+    CLI::App app;
+    for (const GoFlag& flag : flags) {
+      switch (flag.kind) {
+        case FlagKind::kString:
+          app.add_option("--" + flag.name, strings[flag.name] = flag.default_text);
+          break;
+        case FlagKind::kBool:
+          app.add_flag("--" + flag.name, bools[flag.name] = flag.default_text == "true");
+          break;
+        case FlagKind::kInt:
+          app.add_option("--" + flag.name, ints[flag.name] = parse_int(flag.default_text).value());
+          break;
+        case FlagKind::kDouble:
+          app.add_option("--" + flag.name, doubles[flag.name] = std::stod(flag.default_text));
+          break;
+      }
+    }
+    app.parse(Strings(words.rbegin(), words.rend()));
+  }
+
+  void expect(const GoFlag& flag, const std::string& go_says) const {
+    SCOPED_TRACE(flag.name);
+    switch (flag.kind) {
+      case FlagKind::kString:
+        EXPECT_EQ(strings.at(flag.name), go_says);
+        break;
+      case FlagKind::kBool:
+        EXPECT_EQ(bools.at(flag.name), go_says == "true");
+        break;
+      case FlagKind::kInt:
+        EXPECT_EQ(ints.at(flag.name), parse_int(go_says));
+        break;
+      case FlagKind::kDouble: {
+        const double ours = doubles.at(flag.name), gos = std::strtod(go_says.c_str(), nullptr);
+        EXPECT_TRUE(ours == gos || (std::isnan(ours) && std::isnan(gos))) << ours << " for " << go_says;
+      }
+    }
+  }
+};
+
+TEST(GoFlags, EveryRecordedCommandLineMeansWhatItMeansToGo) {
+  const Recording recording;
+  ASSERT_GE(recording.json["cases"].size(), 60U);
+  for (const Json& row : recording.json["cases"]) {
+    SCOPED_TRACE(to_text(row["args"]));
+    const auto ours = recording.ask(row["args"].get<Strings>());
+    ASSERT_EQ(ours.has_value(), row.contains("values")) << (ours ? testing::PrintToString(*ours) : ours.error().text);
+    if (!ours) {
+      EXPECT_EQ(ours.error().exit_code, row["exit"].get<int>());
+      EXPECT_EQ(ours.error().text, row["output"].get<std::string>());
+      continue;
+    }
+    const Values values(recording.flags, *ours);
+    for (const GoFlag& flag : recording.flags) values.expect(flag, row["values"][flag.name]);
+  }
+}
+
+TEST(GoFlags, TheRecordingIsWhatGoSaysToday) {
+  const std::string command = "cd '" + std::string(NW_SOURCE_DIR) + "/tests/goflags' && GOFLAGS= GOPROXY=off go run . < '" +
+                              kData + "/goflags_cases.json'";
+  FILE* pipe = popen(command.c_str(), "r");
+  ASSERT_NE(pipe, nullptr);
+  std::string said;
+  for (int c = fgetc(pipe); c != EOF; c = fgetc(pipe)) said.push_back(static_cast<char>(c));
+  ASSERT_EQ(pclose(pipe), 0) << "go (1.19 or newer) must be on the PATH: " << command;
+  EXPECT_EQ(said, read_file(kData + "/goflags.json").value()) << "make it anew as tests/goflags/README.md says";
+}
+
+TEST(GoFlags, GivesOneWordPerFlagAndNumbersInBaseTen) {
+  const Recording recording;
+  EXPECT_THAT(recording.ask({"-n", "0x10", "-v", "-n=0b11", "-kata-label=", "rest"}).value(),
+              ElementsAre("--kata-label", "", "--n=3", "--v=true"));
+}
+
+}  // namespace
+}  // namespace nodeward::apps

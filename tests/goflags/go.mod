@@ -1,0 +1,3 @@
+module nodeward/tests/goflags
+
+go 1.19
