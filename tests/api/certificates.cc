@@ -110,9 +110,9 @@ Certificates make_certificates() {
   const Key ca_key = new_key();
   const Key server_key = new_key();
   const Key client_key = new_key();
-  const Cert ca =
-      sign(ca_key, {.common_name = "nodeward-test-ca"},
-           {{NID_basic_constraints, "critical,CA:TRUE"}, {NID_key_usage, "critical,keyCertSign,cRLSign"}}, nullptr, ca_key);
+  const Cert ca = sign(ca_key, {.common_name = "nodeward-test-ca"},
+                       {{NID_basic_constraints, "critical,CA:TRUE"}, {NID_key_usage, "critical,keyCertSign,cRLSign"}}, nullptr,
+                       ca_key);
   const Cert server = sign(server_key, {.common_name = "kube-apiserver"},
                            {{NID_key_usage, "critical,digitalSignature"},
                             {NID_ext_key_usage, "serverAuth"},

@@ -47,13 +47,13 @@ class RealCluster {
   const std::string& token() const { return kAdminToken; }               // of group system:masters: may do everything
   const std::string& powerless_token() const { return kPowerlessToken; } // known, but not allowed anything: 403
   std::filesystem::path kubeconfig() const { return folder() / "kubeconfig"; }    // client certificate, in data members
-  const std::filesystem::path& folder() const { return folder_.path(); }        // for files of the test; goes away with the cluster
+  const std::filesystem::path& folder() const { return folder_.path(); }  // for files of the test; goes away with the cluster
   Admin& admin() { return *admin_; }
   pid_t api_server_pid() const { return api_server_.pid(); }
 
-  void kill_api_server();                         // SIGKILL: answers under way are lost
-  void stop_api_server();                         // SIGTERM: answers under way are finished
-  void start_api_server();                        // same port, data and certificates; ready to serve
+  void kill_api_server();  // SIGKILL: answers under way are lost
+  void stop_api_server();  // SIGTERM: answers under way are finished
+  void start_api_server();  // same port, data and certificates; ready to serve
 
  private:
   static const std::string kAdminToken;
@@ -70,7 +70,7 @@ class RealCluster {
   std::string etcd_origin_;
   std::string origin_;
   std::unique_ptr<Admin> admin_;
-  Child etcd_;                                    // both end before the folder goes
+  Child etcd_;  // both end before the folder goes
   Child api_server_;
 };
 
