@@ -24,9 +24,12 @@ if ! has_both "$folder"; then
   partial=$NW_CACHE/testbed/partial.$$
   mkdir -p "$partial"
   version=$(cd "$module" && go list -m -f '{{.Version}}' k8s.io/kubernetes)
-  build() { (cd "$module" && go build -trimpath -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$version" -o "$1" "$2") >&2; }
-  build "$partial/etcd" go.etcd.io/etcd/server/v3
-  build "$partial/kube-apiserver" k8s.io/kubernetes/cmd/kube-apiserver
+  build() {    # PROGRAM PACKAGE
+    (cd "$module" && go build -trimpath -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$version" -o "$partial/$1" "$2") \
+      2> >(grep -v '^go: downloading' >&2)
+  }
+  build etcd go.etcd.io/etcd/server/v3
+  build kube-apiserver k8s.io/kubernetes/cmd/kube-apiserver
   rm -rf "$folder"
   mv "$partial" "$folder"
 fi
