@@ -1,0 +1,30 @@
+# Every way to build and test; each recipe is one script or one preset. `make` alone prints this list.
+.DEFAULT_GOAL := help
+.PHONY: help setup build demo test test-long asan tsan conformance bench lint format clean
+
+help:         ## Print this list
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
+setup:        ## Install what is missing: Debian 12 packages, Go for the real API server of the tests
+	@scripts/setup.sh
+build: setup  ## Build the programs into build/release/bin
+	@scripts/build.sh release
+demo: build   ## See it work on a throw-away cluster of its own (your KUBECONFIG is never touched)
+	@scripts/demo.sh
+test: setup   ## Run all tests; the last line is the sum (some of them: scripts/test.sh FILTER)
+	@scripts/test.sh
+test-long: setup  ## The same with the long forms
+	@scripts/test.sh --long
+asan: setup   ## All tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	@scripts/test.sh --preset asan
+tsan: setup   ## All tests under ThreadSanitizer
+	@scripts/test.sh --preset tsan
+conformance: setup  ## The public CEL conformance files
+	@scripts/test.sh --only conformance
+bench: setup  ## Run the measurements of docs/benchmarks.md
+	@scripts/bench.sh
+lint: setup   ## Check format and clang-tidy on files that differ from main
+	@scripts/lint.sh
+format: setup ## Let clang-format write the files that differ from main
+	@scripts/lint.sh --fix
+clean:        ## Remove build/ (the cache folder with the API server and Go stays)
+	@rm -rf build

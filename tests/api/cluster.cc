@@ -1,0 +1,230 @@
+#include "api/cluster.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <random>
+#include <stdexcept>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/text.h"
+
+namespace nodeward::api {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr auto kStartPatience = 60s;  // 4 s on an idle machine with two cores
+constexpr std::string_view kFolderPrefix = "nodeward-cluster-";
+
+// NODEWARD_TESTBED, else what scripts/testbed.sh says (and builds when it has to).
+fs::path find_programs() {
+  std::string folder;
+  if (const char* given = std::getenv("NODEWARD_TESTBED"); given != nullptr) {
+    folder = given;
+  } else {
+    const std::unique_ptr<FILE, int (*)(FILE*)> script(::popen(NW_SOURCE_DIR "/scripts/testbed.sh", "r"), ::pclose);
+    char part[256];
+    while (script && std::fgets(part, sizeof part, script.get()) != nullptr) folder += part;
+    folder = std::string(trimmed(folder));
+  }
+  for (const char* program : {"kube-apiserver", "etcd"}) {
+    if (::access((fs::path(folder) / program).c_str(), X_OK) == 0) continue;
+    throw std::runtime_error(
+        fmt::format("the real API server of the tests is not there: no {} in \"{}\" (NODEWARD_TESTBED, or the "
+                    "answer of scripts/testbed.sh); run: make setup, then scripts/testbed.sh",
+                    program, folder));
+  }
+  return folder;
+}
+
+// Shared memory spares the disk, where there is enough (containers often have 64 MiB).
+fs::path parent_folder() {
+  std::error_code error;
+  const fs::space_info memory = fs::space("/dev/shm", error);
+  const bool roomy = !error && memory.available >= (2ULL << 30);
+  return roomy && ::access("/dev/shm", W_OK) == 0 ? fs::path("/dev/shm") : fs::temp_directory_path();
+}
+
+// A killed test binary leaves its folder behind, but not its lock.
+void remove_abandoned_folders(const fs::path& parent) {
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(parent, ignored)) {
+    if (!entry.path().filename().string().starts_with(kFolderPrefix)) continue;
+    const int lock = ::open((entry.path() / "lock").c_str(), O_RDWR | O_CLOEXEC);
+    if (lock < 0) continue;
+    if (::flock(lock, LOCK_EX | LOCK_NB) == 0) fs::remove_all(entry.path(), ignored);
+    ::close(lock);
+  }
+}
+
+bool is_free(int port) {
+  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const bool free = ::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  ::close(socket);
+  return free;
+}
+
+// Below the range that the kernel takes outgoing ports from: there, a client that keeps trying a stopped server's port would
+// sooner or later be connected to itself, or take the port while the server is away.
+int free_port() {
+  static std::mt19937 random{std::random_device{}()};
+  std::uniform_int_distribution<int> ports(12000, 32000);
+  for (int tries = 0; tries < 1000; ++tries) {
+    if (const int port = ports(random); is_free(port)) return port;
+  }
+  throw std::runtime_error("no free port on 127.0.0.1");
+}
+
+void write_file(const fs::path& file, std::string_view text) {
+  std::ofstream(file) << text;
+  fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write);
+}
+
+std::string last_lines(const fs::path& log) {
+  constexpr std::size_t kMost = 2000;
+  const std::string text = read_file(log).value_or("(no log)");
+  return text.substr(text.size() - std::min(kMost, text.size()));
+}
+
+}  // namespace
+
+TempFolder::TempFolder() {
+  const fs::path parent = parent_folder();
+  remove_abandoned_folders(parent);
+  std::string name = parent / (std::string(kFolderPrefix) + "XXXXXX");
+  if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make a folder in " + parent.string());
+  path_ = name;
+  lock_ = ::open((path_ / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  ::flock(lock_, LOCK_EX);
+}
+
+TempFolder::~TempFolder() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+  ::close(lock_);
+}
+
+const std::string RealCluster::kAdminToken = "test-admin-token";
+const std::string RealCluster::kPowerlessToken = "test-powerless-token";
+
+RealCluster& RealCluster::shared() {
+  static RealCluster cluster;
+  return cluster;
+}
+
+RealCluster::RealCluster() : programs_(find_programs()), certificates_(make_certificates()) {
+  origin_ = fmt::format("https://127.0.0.1:{}", free_port());
+  admin_ = std::make_unique<Admin>(origin_, certificates_.ca_cert, kAdminToken);
+  write_files();
+  start_etcd();
+  start_api_server();
+}
+
+void RealCluster::write_files() const {
+  write_file(folder() / "ca.pem", certificates_.ca_cert);
+  write_file(folder() / "server.pem", certificates_.server_cert);
+  write_file(folder() / "server.key", certificates_.server_key);
+  write_file(folder() / "service-account.key", certificates_.service_account_key);
+  write_file(folder() / "tokens.csv",
+             fmt::format("{},admin,admin-id,\"system:masters\"\n{},powerless,powerless-id\n", kAdminToken, kPowerlessToken));
+  write_file(kubeconfig(), fmt::format(R"(apiVersion: v1
+kind: Config
+current-context: test
+contexts:
+- name: test
+  context: {{cluster: test, user: admin}}
+clusters:
+- name: test
+  cluster:
+    server: {}
+    certificate-authority-data: {}
+users:
+- name: admin
+  user:
+    client-certificate-data: {}
+    client-key-data: {}
+)",
+                                       origin_, base64(certificates_.ca_cert), base64(certificates_.client_cert),
+                                       base64(certificates_.client_key)));
+}
+
+void RealCluster::start_etcd() {
+  etcd_origin_ = fmt::format("http://127.0.0.1:{}", free_port());
+  const std::string peers = fmt::format("http://127.0.0.1:{}", free_port());
+  const fs::path log = folder() / "etcd.log";
+  etcd_ = Child({programs_ / "etcd", "--name=test", "--data-dir=" + (folder() / "etcd").string(), "--unsafe-no-fsync",
+                 "--listen-client-urls=" + etcd_origin_, "--advertise-client-urls=" + etcd_origin_, "--listen-peer-urls=" + peers,
+                 "--initial-advertise-peer-urls=" + peers, "--initial-cluster=test=" + peers, "--quota-backend-bytes=8589934592",
+                 "--log-level=warn"},
+                log);
+  await(etcd_, "etcd", etcd_origin_, log);
+}
+
+std::vector<std::string> RealCluster::api_server_arguments() const {
+  const auto file = [&](const char* name) { return (folder() / name).string(); };
+  return {
+      programs_ / "kube-apiserver",
+      "--etcd-servers=" + etcd_origin_,
+      "--bind-address=127.0.0.1",
+      "--secure-port=" + origin_.substr(origin_.rfind(':') + 1),
+      // Written into objects nobody reads here; without it the server insists on a network card with a default route.
+      "--advertise-address=192.0.2.1",
+      "--endpoint-reconciler-type=none",
+      "--service-cluster-ip-range=10.0.0.0/24",
+      "--tls-cert-file=" + file("server.pem"),
+      "--tls-private-key-file=" + file("server.key"),
+      "--client-ca-file=" + file("ca.pem"),
+      "--token-auth-file=" + file("tokens.csv"),
+      "--service-account-issuer=https://kubernetes.default.svc",
+      "--service-account-key-file=" + file("service-account.key"),
+      "--service-account-signing-key-file=" + file("service-account.key"),
+      "--authorization-mode=RBAC",
+      // They would add taints, tolerations and priorities to what a test creates, or ask for objects that controllers make.
+      "--disable-admission-plugins=DefaultTolerationSeconds,LimitRanger,NamespaceLifecycle,PodSecurity,Priority,ServiceAccount,"
+      "TaintNodesByCondition",
+      // No limit of the server's own: a test that wants a 429 scripts it.
+      "--enable-priority-and-fairness=false",
+      "--max-requests-inflight=0",
+      "--max-mutating-requests-inflight=0",
+      "--profiling=false",
+  };
+}
+
+void RealCluster::start_api_server() {
+  const fs::path log = folder() / "kube-apiserver.log";
+  api_server_ = Child(api_server_arguments(), log);
+  admin_->forget_own_calls();
+  await(api_server_, "kube-apiserver", origin_, log);
+}
+
+void RealCluster::kill_api_server() { api_server_.kill(); }
+void RealCluster::stop_api_server() { api_server_.stop(30s); }
+
+void RealCluster::await(Child& child, const std::string& what, const std::string& origin, const fs::path& log) const {
+  Admin probe(origin, certificates_.ca_cert, kAdminToken);
+  const MonoTime deadline = Clock::real().now() + kStartPatience;
+  while (Clock::real().now() < deadline && child.running()) {
+    try {
+      if (probe.get("/readyz").status == 200) return;
+    } catch (const std::runtime_error&) {  // not listening yet
+    }
+    std::this_thread::sleep_for(20ms);  // another process: no clock to fake
+  }
+  throw std::runtime_error(fmt::format("{} did not get ready on {}; its log ends with:\n{}", what, origin, last_lines(log)));
+}
+
+}  // namespace nodeward::api
