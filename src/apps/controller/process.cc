@@ -1,0 +1,62 @@
+#include "apps/controller/process.h"
+
+#include <fmt/format.h>
+#include <pthread.h>
+
+#include <csignal>
+
+#include "base/text.h"
+#include "telemetry/log.h"
+
+namespace nodeward::apps {
+namespace {
+
+sigset_t stop_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGTERM);
+  return set;
+}
+
+}  // namespace
+
+StopOnSignal::StopOnSignal() {
+  const sigset_t set = stop_signals();
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+  waiter_ = std::jthread([this, set](const std::stop_token& end) {
+    // A time-out instead of a wait for ever, so that the end of the process needs no signal of its own.
+    const timespec second{1, 0};
+    while (!end.stop_requested()) {
+      const int number = sigtimedwait(&set, nullptr, &second);
+      if (number < 0 || end.stop_requested()) continue;
+      telemetry::info("stopping", {{"signal", number == SIGTERM ? "SIGTERM" : "SIGINT"}});
+      stop_.request_stop();
+      return;
+    }
+  });
+}
+
+StopOnSignal::~StopOnSignal() {
+  waiter_.request_stop();
+  pthread_kill(waiter_.native_handle(), SIGTERM);   // ends the wait at once; the signal is blocked everywhere else
+}
+
+Result<std::unique_ptr<net::Server>> serve_health(const std::string& metrics_port, Health health) {
+  const auto port = parse_int(metrics_port);
+  if (!port || *port < 0 || *port > 65535) {
+    return fail(ErrorCode::kInvalid, fmt::format("--metrics-port: \"{}\" is no port; it takes a number from 0 to 65535", metrics_port));
+  }
+  return net::Server::listen("0.0.0.0", static_cast<int>(*port),
+                             {{"/healthz", [] { return net::Page{200, "ok"}; }},
+                              {"/readyz", std::move(health.ready)},
+                              {"/metrics", [text = std::move(health.metrics)] { return net::Page{200, text(), "text/plain; version=0.0.4; charset=utf-8"}; }}});
+}
+
+Result<Rate> rate_from_flags(double qps, int burst) {
+  if (burst < 0) return fail(ErrorCode::kInvalid, fmt::format("--kube-api-burst: {} is negative; it takes a number of 0 (= 10) or more", burst));
+  return Rate{qps == 0 ? 5 : qps, burst == 0 ? 10.0 : burst};
+}
+
+}  // namespace nodeward::apps

@@ -1,0 +1,91 @@
+// labeler: pods and nodes -> the labels that GPU monitoring selects nodes by. Flags, wiring, signals, exit codes; what it does
+// is in src/labels.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "apps/controller/cluster.h"
+#include "apps/controller/process.h"
+#include "apps/labeler/flags.h"
+#include "base/version.h"
+#include "labels/labeler.h"
+#include "telemetry/log.h"
+#include "telemetry/metrics.h"
+
+namespace nodeward::apps {
+namespace {
+
+Result<labels::LabelerOptions> labeler_options(const LabelerFlags& flags) {
+  if (!flags.expected_device_counts_config_file.empty()) {
+    return fail(ErrorCode::kInvalid, "--expected-device-counts-config-file: this version does not count devices yet; leave the flag out");
+  }
+  if (flags.workers < 1 || flags.workers > 256) {
+    return fail(ErrorCode::kInvalid, fmt::format("--workers: {} is out of range; it takes a number from 1 to 256", flags.workers));
+  }
+  NW_TRY_ASSIGN(const Rate rate, rate_from_flags(flags.kube_api_qps, flags.kube_api_burst));
+  labels::LabelerOptions options{.labels = {.dcgm_apps = labels::app_list(flags.dcgm_app_label),
+                                            .driver_app = flags.driver_app_label,
+                                            .installer_app = flags.gke_installer_app_label,
+                                            .kata_label = flags.kata_label,
+                                            .assume_dcgm_available = flags.assume_dcgm_available,
+                                            .assume_driver_installed = flags.assume_driver_installed,
+                                            .require_dcgm_ready = flags.require_dcgm_ready_for_bootstrap},
+                                 .qps = rate.qps,
+                                 .burst = rate.burst,
+                                 .workers = flags.workers,
+                                 .name_pods = flags.print_only};
+  NW_TRY(labels::validate(options.labels));
+  return options;
+}
+
+Result<> run(const LabelerFlags& flags, Clock& clock, const std::stop_token& stop) {
+  NW_TRY_ASSIGN(auto options, labeler_options(flags));
+  telemetry::Metrics metrics;
+  NW_TRY_ASSIGN(const auto cluster, Cluster::open({flags.kubeconfig, "labeler"}, metrics, clock));
+  labels::Labeler labeler(cluster->client(), std::move(options), metrics, clock);
+  telemetry::info("labeler starts", {{"cluster", cluster->source()}});
+  if (flags.print_only) {
+    labeler.print_once([](std::string_view line) { fmt::print("{}\n", line); }, stop);
+    return {};
+  }
+  NW_TRY_ASSIGN(const auto health, serve_health(flags.metrics_port, {.ready =
+                                                                         [&] {
+                                                                           const auto state = labeler.readiness();
+                                                                           return net::Page{state.ready ? 200 : 503, state.text};
+                                                                         },
+                                                                     .metrics =
+                                                                         [&] {
+                                                                           labeler.refresh();
+                                                                           return metrics.text();
+                                                                         }}));
+  labeler.run(stop);
+  return {};
+}
+
+int main(std::vector<std::string> args) {
+  const auto flags = read_labeler_flags(args);
+  if (!flags) {
+    fmt::print(stderr, "{}", flags.error().text);
+    return flags.error().exit_code;
+  }
+  if (flags->version) {
+    fmt::print("labeler {}\n", version());
+    return 0;
+  }
+  const char* level = std::getenv("LOG_LEVEL");
+  telemetry::start_log({.module = "labeler", .version = std::string(version()), .level = telemetry::level_from(level == nullptr ? "" : level)});
+  const StopOnSignal signals;
+  if (const auto result = run(*flags, Clock::real(), signals.token()); !result) {
+    telemetry::error("labeler cannot run", {{"error", result.error().message}});
+    return 1;
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace nodeward::apps
+
+int main(int argc, char** argv) { return nodeward::apps::main({argv + 1, argv + argc}); }
