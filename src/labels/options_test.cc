@@ -40,6 +40,16 @@ TEST(PodWatches, AnEmptyValueIsNotAMissingLabel) {
   EXPECT_EQ(roles_of(PodWatchId::kInstallers, pod, options), kInstaller);
 }
 
+TEST(PodWatches, ADriverByItsAppIsNotOneByItsComponentToo) {
+  kube::Pod pod;
+  pod.labels = {{"app", "nvidia-driver-daemonset"}, {"app.kubernetes.io/component", "nvidia-driver"}};
+  EXPECT_EQ(roles_of(PodWatchId::kApps, pod, {}), kDriver);
+  EXPECT_EQ(roles_of(PodWatchId::kCrdDrivers, pod, {}), 0);
+  pod.labels[0].second = "nvidia-gpu-driver-ubuntu22.04-7d9f5c";
+  EXPECT_EQ(roles_of(PodWatchId::kApps, pod, {}), 0);
+  EXPECT_EQ(roles_of(PodWatchId::kCrdDrivers, pod, {}), kCrdDriver);
+}
+
 TEST(PodWatches, OneAppValueMayHaveTwoRoles) {
   const Options options{.dcgm_apps = {"gpu"}, .driver_app = "gpu"};
   kube::Pod pod;

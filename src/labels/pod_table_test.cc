@@ -126,6 +126,15 @@ TEST_F(PodTableOf, APodOnAnotherNodeMakesBothDirty) {
   EXPECT_EQ(table_.pods(), 0U);
 }
 
+TEST_F(PodTableOf, R35NamesOfNodesAreUsedAsTheyAre) {
+  apps_.apply(dcgm_pod(1, "Aks-Nd96-000001"));
+  apps_.apply(dcgm_pod(2, "10.0.3.7"));
+  EXPECT_THAT(dirty(), ElementsAre("Aks-Nd96-000001", "10.0.3.7"));
+  EXPECT_THAT(facts("aks-nd96-000001"), IsEmpty());
+  EXPECT_EQ(facts("Aks-Nd96-000001").size(), 1U);
+  EXPECT_EQ(facts("10.0.3.7").size(), 1U);
+}
+
 TEST_F(PodTableOf, KeepsNamesOnlyWhenAsked) {
   apps_.apply(dcgm_pod(1, "n1"));
   EXPECT_EQ(facts("n1")[0].name, "");
