@@ -13,14 +13,17 @@ namespace sj = simdjson;
 using Value = sj::ondemand::value;
 using Object = sj::ondemand::object;
 
-// Walks the members of an object; null counts as an object without members (hand-made objects have such).
 template <class OnMember>
-void members(Value value, OnMember&& on_member) {
-  if (value.is_null()) return;
-  for (auto member : value.get_object()) {
+void members(Object object, OnMember&& on_member) {
+  for (auto member : object) {
     const std::string_view key = member.unescaped_key().value();
     on_member(key, member.value().value());
   }
+}
+// null counts as an object without members (hand-made objects have such).
+template <class OnMember>
+void members(Value value, OnMember&& on_member) {
+  if (!value.is_null()) members(value.get_object().value(), on_member);
 }
 template <class OnElement>
 void elements(Value value, OnElement&& on_element) {
@@ -35,12 +38,11 @@ Taint read_taint(Value value) {
   taint.raw = std::string(object.raw_json().value());
   while (!taint.raw.empty() && (taint.raw.back() == ' ' || taint.raw.back() == '\n')) taint.raw.pop_back();
   object.reset();
-  for (auto member : object) {
-    const std::string_view key = member.unescaped_key().value();
-    if (key == "key") taint.key = text(member.value().value());
-    if (key == "value") taint.value = text(member.value().value());
-    if (key == "effect") taint.effect = text(member.value().value());
-  }
+  members(object, [&](std::string_view key, Value member) {
+    if (key == "key") taint.key = text(member);
+    if (key == "value") taint.value = text(member);
+    if (key == "effect") taint.effect = text(member);
+  });
   return taint;
 }
 
@@ -48,7 +50,7 @@ Taint read_taint(Value value) {
 struct NodeReader {
   NodeSelection selection;
 
-  Node read(Value object) const {
+  Node read(Object object) const {
     Node node;
     members(object, [&](std::string_view key, Value value) {
       if (key == "metadata") read_metadata(value, node);
@@ -92,7 +94,7 @@ struct NodeReader {
 struct PodReader {
   ResourceVersion version;
 
-  Pod read(Value object) {
+  Pod read(Object object) {
     Pod pod;
     version = {};
     members(object, [&](std::string_view key, Value value) {
@@ -156,7 +158,7 @@ class JsonDecoder final : public Decoder<T> {
   Result<T> object(std::string_view json) override {
     return guarded([&]() -> Result<T> {
       auto document = parser_.iterate(padded(json));
-      return checked(reader_.read(document.get_value().value()));
+      return checked(reader_.read(document.get_object().value()));
     });
   }
 
@@ -165,7 +167,7 @@ class JsonDecoder final : public Decoder<T> {
       auto document = parser_.iterate(padded(line));
       // The server writes "type" first; a line in another order is read by looking the two up.
       const std::string type(document["type"].get_string().value());
-      Value object = document["object"].value();
+      Object object = document["object"].get_object().value();
       if (type == "ADDED" || type == "MODIFIED") {
         NW_TRY_ASSIGN(T one, checked(reader_.read(object)));
         const ResourceVersion version = reader_.version_of(one);

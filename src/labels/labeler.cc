@@ -139,14 +139,12 @@ WantedLabels Labeler::decide(const kube::Node& node) const {
 }
 
 std::optional<MonoTime> Labeler::handle(const NodeName& name, const std::stop_token& stop) {
-  bool opted_out = false;
-  bool looked = false;
+  std::optional<bool> skipped;         // as the first plan saw it: one attempt, however often it is planned
   std::string change;
   const auto plan = [&](const kube::Node& node) {
     const bool after_sync = synced();
     const WantedLabels labels = decide(node);
-    opted_out = labels.opted_out;
-    looked = after_sync || !labels.edits.empty();
+    if (!skipped) skipped = labels.opted_out && (after_sync || !labels.edits.empty());
     change = describe(node, labels);
     return to_patch(node.name, labels);
   };
@@ -154,11 +152,9 @@ std::optional<MonoTime> Labeler::handle(const NodeName& name, const std::stop_to
   for (int round = 0; round < kRounds; ++round) {
     outcome = writer_.apply(name, plan, stop);
     if (!std::holds_alternative<nodes::Written>(outcome)) break;
-    if (opted_out && round == 0) metrics_.skipped_managed.add();
     telemetry::info("labels written", {{"node", name.str()}, {"change", change}});
-    looked = false;
   }
-  if (opted_out && looked) metrics_.skipped_managed.add();
+  if (skipped.value_or(false)) metrics_.skipped_managed.add();
   const auto done = [&](std::string_view status) {
     count_pod_events(name, status);
     return std::optional<MonoTime>{};

@@ -72,7 +72,7 @@ const std::vector<Fence> kFences = {
     {"simdjson.h", {"kube/", "events/"}},
     {"spdlog/", {"telemetry/"}},
     {"sqlite3.h", {"events/journal/"}},
-    {"tl/", {"base/"}},
+    {"tl/", {"base/", "apps/"}},
     {"toml++/", {"config/"}},
     {"yaml-cpp/", {"kube/config", "config/"}},
     {"zlib.h", {"telemetry/"}},
