@@ -207,6 +207,7 @@ std::vector<std::string> RealCluster::api_server_arguments() const {
 
 void RealCluster::start_api_server() {
   const fs::path log = folder() / "kube-apiserver.log";
+  api_server_.kill();
   api_server_ = Child(api_server_arguments(), log);
   admin_->forget_own_calls();
   await(api_server_, "kube-apiserver", origin_, log);
