@@ -22,6 +22,7 @@ class LabelerRun {
   void wait_until_synced();                     // all caches are read
   std::vector<double> write_times() const;      // seconds since the epoch, ascending
   double cpu() const { return cpu_seconds(child_.pid()); }
+  double switches() const { return static_cast<double>(bench::switches(child_.pid())); }
   Memory memory() const { return memory_of(child_.pid()); }
 
  private:

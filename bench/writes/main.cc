@@ -129,6 +129,7 @@ class Measurement {
     labeler.wait_for_writes(names_.size());
     std::this_thread::sleep_for(500ms);    // what the watches still bring belongs to it
     cpu_ms_.push_back(labeler.cpu() / count * 1000);
+    switches_.push_back(labeler.switches() / count);
     server_ms_.push_back((server_cpu() - server) / count * 1000);
     calls_ = cluster_.admin().counters() - before;
     rates_.push_back(rate(labeler.write_times()));
@@ -143,6 +144,7 @@ class Measurement {
     table_.push_back({"  raw client, nodes/s", "", with_all(raw_rates_, 0)});
     table_.push_back({"  labeler, nodes/s", "", with_all(rates_, 0)});
     table_.push_back({"labeler's own CPU per node, ms", "<= 0.5", with_all(cpu_ms_, 2)});
+    table_.push_back({"  its context switches per node", "", with_all(switches_, 1)});
     table_.push_back({"  raw client's own CPU per node, ms", "", with_all(raw_cpu_ms_, 2)});
     table_.push_back({"  server's CPU per node, ms: raw", "", with_all(raw_server_ms_, 1)});
     table_.push_back({"  server's CPU per node, ms: labeler", "", with_all(server_ms_, 1)});
@@ -201,7 +203,7 @@ class Measurement {
   api::RealCluster cluster_;
   std::vector<std::string> names_;
   std::string body_, reset_body_;
-  std::vector<double> raw_rates_, rates_, ratios_, cpu_ms_, raw_cpu_ms_, raw_server_ms_, server_ms_;
+  std::vector<double> raw_rates_, rates_, ratios_, cpu_ms_, switches_, raw_cpu_ms_, raw_server_ms_, server_ms_;
   double answer_kb_ = 0;
   api::Counters calls_;
   std::vector<Row> table_;

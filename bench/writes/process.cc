@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <stdexcept>
 #include <string>
 
@@ -17,12 +18,14 @@ std::string proc_file(pid_t pid, const char* name) {
   return *std::move(text);
 }
 
-// "VmRSS:	  1234 kB" in 10^6 bytes.
-double megabytes(const std::string& status, const std::string& key) {
-  const auto at = status.find(key + ":");
+// The number behind "key:" in a status file.
+double number(const std::string& status, const std::string& key) {
+  const auto at = status.find("\n" + key + ":");
   if (at == std::string::npos) throw std::runtime_error("no " + key + " in /proc/<pid>/status");
-  return std::stod(status.substr(at + key.size() + 1)) * 1024 / 1e6;
+  return std::stod(status.substr(at + key.size() + 2));
 }
+
+constexpr double kMbPerKib = 1024 / 1e6;
 
 }  // namespace
 
@@ -33,9 +36,18 @@ double cpu_seconds(pid_t pid) {
   return (std::stod(fields.at(11)) + std::stod(fields.at(12))) / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
+long switches(pid_t pid) {
+  double sum = 0;
+  for (const auto& task : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", pid))) {
+    const std::string status = read_file(task.path() / "status").value_or("");
+    sum += number(status, "voluntary_ctxt_switches") + number(status, "nonvoluntary_ctxt_switches");
+  }
+  return static_cast<long>(sum);
+}
+
 Memory memory_of(pid_t pid) {
   const std::string status = proc_file(pid, "status");
-  return {megabytes(status, "VmRSS"), megabytes(status, "RssAnon"), megabytes(status, "VmHWM")};
+  return {number(status, "VmRSS") * kMbPerKib, number(status, "RssAnon") * kMbPerKib, number(status, "VmHWM") * kMbPerKib};
 }
 
 }  // namespace nodeward::bench

@@ -7,6 +7,8 @@ namespace nodeward::bench {
 
 double cpu_seconds(pid_t pid);    // user and system, all threads, in steps of 10 ms
 
+long switches(pid_t pid);         // times a thread of it gave up a core or lost it; of the threads it has now
+
 struct Memory {
   double rss_mb = 0;              // VmRSS, 10^6 bytes
   double anonymous_mb = 0;        // RssAnon: its own, not the pages of its program and libraries

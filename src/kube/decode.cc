@@ -60,6 +60,7 @@ struct NodeReader {
     node.annotations.shrink();
     return node;
   }
+  Detail detail() const { return detail_of(selection); }
   static const ResourceVersion& version_of(const Node& node) { return node.version; }
   static bool named(const Node& node) { return !node.name.empty(); }
 
@@ -104,6 +105,7 @@ struct PodReader {
     });
     return pod;
   }
+  static Detail detail() { return Detail::kWhole; }
   const ResourceVersion& version_of(const Pod&) const { return version; }
   static bool named(const Pod& pod) { return !pod.uid.empty(); }
 
@@ -154,6 +156,8 @@ template <class T, class Reader>
 class JsonDecoder final : public Decoder<T> {
  public:
   explicit JsonDecoder(Reader reader) : reader_(std::move(reader)) {}
+
+  Detail detail() const override { return reader_.detail(); }
 
   Result<T> object(std::string_view json) override {
     return guarded([&]() -> Result<T> {
@@ -218,6 +222,16 @@ class JsonDecoder final : public Decoder<T> {
 
 }  // namespace
 
+std::string_view accept_object(Detail detail) {
+  if (detail == Detail::kWhole) return "application/json";
+  return "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
+}
+std::string_view accept_list(Detail detail) {
+  if (detail == Detail::kWhole) return "application/json";
+  return "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
+}
+
+Detail detail_of(const NodeSelection& selection) { return selection.spec ? Detail::kWhole : Detail::kMetadata; }
 std::unique_ptr<Decoder<Node>> make_node_decoder(NodeSelection selection) {
   return std::make_unique<JsonDecoder<Node, NodeReader>>(NodeReader{std::move(selection)});
 }

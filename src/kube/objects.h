@@ -104,8 +104,8 @@ struct KeySet {
 
 // What the decoder keeps of a node.
 struct NodeSelection {
-  KeySet labels;
-  KeySet annotations;
+  KeySet labels = {};
+  KeySet annotations = {};
   bool spec = false;                    // taints and unschedulable
 };
 
