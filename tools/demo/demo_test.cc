@@ -62,7 +62,8 @@ std::vector<std::string> programs_with(const std::string& mark) {
   for (const fs::directory_entry& entry : fs::directory_iterator("/proc")) {
     std::ifstream file(entry.path() / "environ", std::ios::binary);
     const std::string environment{std::istreambuf_iterator<char>(file), {}};
-    if (environment.find(mark) != std::string::npos) found.push_back(std::string(trimmed(read_file(entry.path() / "comm").value_or(""))));
+    if (environment.find(mark) != std::string::npos)
+      found.push_back(std::string(trimmed(read_file(entry.path() / "comm").value_or(""))));
   }
   return found;
 }

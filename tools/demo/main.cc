@@ -46,15 +46,16 @@ std::vector<Json> example(const char* file) {
   return items;
 }
 
-api::Child labeler(const api::RealCluster& cluster, const std::string& how, const fs::path& log) {
-  return api::Child({kLabeler, "--kubeconfig", cluster.kubeconfig(), how}, log);
+api::Child labeler(const api::RealCluster& cluster, const std::string& how) {
+  return api::Child({kLabeler, "--kubeconfig", cluster.kubeconfig(), how}, kLog);
 }
 
-Plan ask_for_plan(const api::RealCluster& cluster) {
-  const fs::path output = cluster.folder() / "plan";
-  api::Child asked = labeler(cluster, "--print-only", output);
-  if (!await([&] { return !asked.running(); })) throw std::runtime_error("the labeler did not print its plan");
-  return read_plan(read_file(output).value_or(""));
+Plan ask_for_plan(const api::RealCluster& cluster, std::size_t nodes) {
+  api::Child asked = labeler(cluster, "--print-only");
+  if (!await([&] { return !asked.running(); })) throw std::runtime_error("labeler --print-only did not end");
+  const Plan plan = read_plan(read_file(kLog).value_or(""));
+  if (plan.nodes != nodes) throw std::runtime_error(fmt::format("labeler --print-only named {} of {} nodes", plan.nodes, nodes));
+  return plan;
 }
 
 std::vector<NodeStory> stories(api::Admin& admin, const std::vector<Json>& nodes, const std::vector<Json>& pods) {
@@ -83,7 +84,7 @@ std::size_t look_again(api::Admin& admin, std::vector<NodeStory>& all) {
 api::Counters let_it_work(api::RealCluster& cluster, std::vector<NodeStory>& nodes, const Plan& plan) {
   api::Admin& admin = cluster.admin();
   const api::Counters before = admin.counters();
-  api::Child at_work = labeler(cluster, "--metrics-port=0", kLog);
+  api::Child at_work = labeler(cluster, "--metrics-port=0");
   const bool all = await([&] { return !at_work.running() || look_again(admin, nodes) >= plan.nodes_to_change; });
   std::this_thread::sleep_for(kQuiet);
   if (!all || !at_work.running()) throw std::runtime_error("the labeler did not finish its work");
@@ -108,18 +109,22 @@ void show() {
   const std::vector<Json> pods = example("labeler-pods.json");
   cluster.admin().create_nodes(nodes);
   cluster.admin().create_pods(pods);
-  fmt::print("Ready after {:.1f} s, with {} example nodes and {} pods. Now the labeler, which labels nodes by their pods.\n\n", seconds_since(begin), nodes.size(), pods.size());
+  fmt::print("Ready after {:.1f} s, with {} example nodes and {} pods. Now the labeler, which labels nodes by their pods.\n\n",
+             seconds_since(begin), nodes.size(), pods.size());
 
   std::vector<NodeStory> all = stories(cluster.admin(), nodes, pods);
-  const Plan plan = ask_for_plan(cluster);
+  const Plan plan = ask_for_plan(cluster, nodes.size());
   const api::Counters asked = let_it_work(cluster, all, plan);
 
-  fmt::print("What it changed (\"-\": not there; all begin with nvsentinel.dgxc.nvidia.com/; the bootstrap mark is an annotation):\n\n");
-  fmt::print("{}\n", change_table(all, plan));
+  fmt::print(
+      "What it changed. Every key begins with nvsentinel.dgxc.nvidia.com/; \"-\" is not there; the bootstrap\n"
+      "mark is an annotation, the others are labels.\n\n{}\n",
+      change_table(all, plan));
   fmt::print("What that cost, by the API server's own counters:\n\n{}\n", call_table(asked, plan.nodes_to_change));
   fmt::print(
-      "One PATCH per node and no read before it. LIST and WATCH feed the cache, once for the whole cluster. NVSentinel's labeler\n"
-      "reads a node and writes it back: a GET and a PUT at least, and 4.00 calls per node measured on 1,000 unlabelled nodes.\n\n");
+      "One PATCH per node, and no read before it: LIST and WATCH feed the cache, once for the whole cluster.\n"
+      "NVSentinel's labeler reads a node and writes it back: a GET and a PUT at least, and 4.00 calls per\n"
+      "node when 1,000 nodes without labels were measured.\n\n");
   fmt::print("The same on your own cluster, printed only, nothing written:\n\n  {} --kubeconfig ~/.kube/config --print-only\n",
              fs::relative(kLabeler, NW_SOURCE_DIR).string());
 }

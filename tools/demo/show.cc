@@ -59,6 +59,7 @@ Plan read_plan(std::string_view output) {
   for (const std::string& line : split(output, '\n')) {
     const std::size_t colon = line.find(": ");
     if (line.starts_with('{') || colon == std::string::npos) continue;
+    ++plan.nodes;
     if (line.ends_with(": nothing to change")) continue;
     ++plan.nodes_to_change;
     for (const std::string& part : split(line.substr(colon + 1), ',')) {  // " dcgm.version 4.x -> (none) (pod x)"
@@ -73,7 +74,7 @@ Plan read_plan(std::string_view output) {
 
 std::string change_table(const std::vector<NodeStory>& nodes, const Plan& plan) {
   constexpr std::string_view kRow = "  {:<10} {:<25} {:<7}   {:<7} {}\n";
-  std::string table = fmt::format(kRow, "NODE", "LABEL", "BEFORE", "AFTER", "WHY");
+  std::string table = fmt::format(kRow, "NODE", "KEY", "BEFORE", "AFTER", "WHY");
   for (const NodeStory& story : nodes) {
     std::string name = story.before["metadata"]["name"];
     const Values before = ours(story.before);
@@ -82,7 +83,8 @@ std::string change_table(const std::vector<NodeStory>& nodes, const Plan& plan) 
     either.insert(after.begin(), after.end());
     for (const auto& [key, value] : either) {
       if (shown(before, key) == shown(after, key)) continue;
-      table += fmt::format("  {:<10} {:<25} {:<7}-> {:<7} {}\n", name, key, shown(before, key), shown(after, key), why(key, story, plan));
+      table += fmt::format("  {:<10} {:<25} {:<7}-> {:<7} {}\n", name, key, shown(before, key), shown(after, key),
+                           why(key, story, plan));
       name.clear();
     }
     if (!name.empty()) table += fmt::format("  {:<10} nothing to change\n", name);

@@ -13,6 +13,7 @@ namespace nodeward::demo {
 
 // What `labeler --print-only` says, a line per node.
 struct Plan {
+  std::size_t nodes = 0;
   std::size_t nodes_to_change = 0;
   std::map<std::string, std::string> because;  // "gpu-07 dcgm.version" -> "pod nvidia-dcgm-x7"
 };

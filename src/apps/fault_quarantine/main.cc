@@ -24,7 +24,8 @@ int main(const std::vector<std::string>& args) {
     fmt::print("fault-quarantine {}\n", version());
     return 0;
   }
-  fmt::print(stderr, "fault-quarantine: version {} cannot read health events from any source yet, so there is nothing it could act on\n",
+  fmt::print(stderr,
+             "fault-quarantine: version {} cannot read health events from any source yet, so there is nothing it could act on\n",
              version());
   return 1;
 }
