@@ -97,6 +97,11 @@ class Compiler {
     return {};
   }
 
+  Built unknown(const Expr& where, std::string message) {
+    if (!options_.unknown_names) return refuse(where, std::move(message));
+    return {make_constant(Value::error(constants_->copy(message))), kAnyKind};
+  }
+
   // --- names
 
   const Local* find_local(const Expr& ident) const {
@@ -249,7 +254,7 @@ class Compiler {
     }
     if (const auto names = plain_names(expr)) {
       const auto named = resolve(*names);
-      if (!named) return refuse(*names->front(), unknown_name(*names->front()));
+      if (!named) return unknown(*names->front(), unknown_name(*names->front()));
       if (named->consumed == names->size()) {
         return named->variable ? built(expr, make_variable(*named->variable), kAnyKind) : built(expr, make_constant(named->type), kinds(Kind::kType));
       }
@@ -436,7 +441,7 @@ class Compiler {
       if (receiver.node == nullptr) return {};
       arguments.push_back(std::move(receiver.node));
     }
-    if (function == nullptr) return refuse(expr, wrong_call(name, member, expr.args.size()));
+    if (function == nullptr) return unknown(expr, wrong_call(name, member, expr.args.size()));
     for (const Expr* const argument : expr.args) {
       Built part = build(*argument);
       if (part.node == nullptr) return {};

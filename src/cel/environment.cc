@@ -22,6 +22,7 @@ Environment& Environment::extension(Extension extension) {
     case Extension::kMath: add_math_functions(functions_); break;
     case Extension::kEncoders: add_encoder_functions(functions_); break;
     case Extension::kOptionals: add_optional_functions(functions_); break;
+    case Extension::kSpecificationOffsets: add_specification_offsets(functions_); break;
     case Extension::kBindings:
     case Extension::kTwoVariableMacros: break;   // syntax only
   }
@@ -30,7 +31,7 @@ Environment& Environment::extension(Extension extension) {
 
 Environment& Environment::all_extensions() {
   for (const Extension each : {Extension::kStrings, Extension::kMath, Extension::kEncoders, Extension::kOptionals, Extension::kBindings,
-                               Extension::kTwoVariableMacros}) {
+                               Extension::kTwoVariableMacros, Extension::kSpecificationOffsets}) {
     extension(each);
   }
   return *this;

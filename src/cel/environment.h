@@ -18,7 +18,8 @@
 
 namespace nodeward::cel {
 
-enum class Extension { kStrings, kMath, kEncoders, kOptionals, kBindings, kTwoVariableMacros };
+// kSpecificationOffsets: 'abc'.indexOf('a', 9) is an error, as the specification's cases have it; without it -1, as in cel-go.
+enum class Extension { kStrings, kMath, kEncoders, kOptionals, kBindings, kTwoVariableMacros, kSpecificationOffsets };
 
 // What the caller needs. An expression that can never yield it is refused; one that happens not to yields an error value.
 enum class Wanted { kAny, kBool, kInt };
@@ -27,6 +28,7 @@ struct CompileOptions {
   Wanted wanted = Wanted::kAny;
   std::string container;        // names are looked up here first: "a.b" makes x mean a.b.x, a.x or x
   bool macros = true;
+  bool unknown_names = false;   // accepted: using one is an error value, where else it is refused here
   bool traced = false;          // for explain(): slower, keeps the value of each part
 };
 

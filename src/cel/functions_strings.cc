@@ -55,33 +55,40 @@ bool pays_for_search(Call& call, Args args) {
   return call.charge_text(args[0].text().size() * (1 + args[1].text().size() / 16));
 }
 
+// The specification's cases want an error for an offset beyond the end, where cel-go (0.31) answers -1.
+enum class Beyond { kIsMinusOne, kIsError };
+
 // Where a search from or up to `offset` begins; a value: the answer is known without one.
 struct Offset {
   std::size_t byte = 0;
   std::optional<Value> answer;
 };
+template <Beyond beyond>
 Offset search_offset(std::string_view text, std::string_view part, Value offset) {
   if (!offset.is(Kind::kInt)) return {0, no_overload()};
   if (offset.as_int() < 0) return {0, out_of_range()};
   const auto size = static_cast<std::int64_t>(count_code_points(text));
+  if (beyond == Beyond::kIsError && offset.as_int() > size) return {0, out_of_range()};
   if (part.empty()) return {0, Value::integer(std::min(offset.as_int(), size))};
   if (offset.as_int() >= size) return {0, Value::integer(-1)};
   return {*byte_of(text, offset.as_int()), std::nullopt};
 }
 
+template <Beyond beyond>
 Value index_of(Call& call, Args args) {
   if (!is_text(args, 0) || !is_text(args, 1)) return no_overload();
   if (!pays_for_search(call, args)) return Call::exhausted();
   const std::string_view text = args[0].text(), part = args[1].text();
-  const Offset from = args.size() == 3 ? search_offset(text, part, args[2]) : Offset{};
+  const Offset from = args.size() == 3 ? search_offset<beyond>(text, part, args[2]) : Offset{};
   return from.answer ? *from.answer : position(text, text.find(part, from.byte));
 }
 
+template <Beyond beyond>
 Value last_index_of(Call& call, Args args) {
   if (!is_text(args, 0) || !is_text(args, 1)) return no_overload();
   if (!pays_for_search(call, args)) return Call::exhausted();
   const std::string_view text = args[0].text(), part = args[1].text();
-  const Offset up_to = args.size() == 3 ? search_offset(text, part, args[2]) : Offset{text.size(), std::nullopt};
+  const Offset up_to = args.size() == 3 ? search_offset<beyond>(text, part, args[2]) : Offset{text.size(), std::nullopt};
   return up_to.answer ? *up_to.answer : position(text, text.rfind(part, up_to.byte));
 }
 
@@ -172,9 +179,9 @@ Value join(Call& call, Args args) {
   }
   std::string joined;
   joined.reserve(size);
-  for (const Value item : args[0].items()) {
-    if (&item != args[0].items().data()) joined += separator;
-    joined += item.text();
+  for (std::size_t i = 0; i < args[0].items().size(); ++i) {
+    if (i > 0) joined += separator;
+    joined += args[0].items()[i].text();
   }
   return call.text(joined);
 }
@@ -227,8 +234,8 @@ void add_string_functions(std::vector<Function>& to) {
   };
   to.push_back({"charAt", member(2, 2, Kind::kString), char_at});
   to.push_back({"substring", member(2, 3, Kind::kString), substring});
-  to.push_back({"indexOf", member(2, 3, Kind::kInt), index_of});
-  to.push_back({"lastIndexOf", member(2, 3, Kind::kInt), last_index_of});
+  to.push_back({"indexOf", member(2, 3, Kind::kInt), index_of<Beyond::kIsMinusOne>});
+  to.push_back({"lastIndexOf", member(2, 3, Kind::kInt), last_index_of<Beyond::kIsMinusOne>});
   to.push_back({"lowerAscii", member(1, 1, Kind::kString), lower_ascii});
   to.push_back({"upperAscii", member(1, 1, Kind::kString), upper_ascii});
   to.push_back({"replace", member(3, 4, Kind::kString), replace});
@@ -238,6 +245,11 @@ void add_string_functions(std::vector<Function>& to) {
   to.push_back({"reverse", member(1, 1, Kind::kString), reverse});
   to.push_back({"format", member(2, 2, Kind::kString), format});
   to.push_back({"strings.quote", {.result = kinds(Kind::kString)}, quote});
+}
+
+void add_specification_offsets(std::vector<Function>& to) {
+  constexpr FunctionShape kSearch{.member = true, .least = 2, .most = 3, .result = kinds(Kind::kInt)};
+  to.insert(to.begin(), {{"indexOf", kSearch, index_of<Beyond::kIsError>}, {"lastIndexOf", kSearch, last_index_of<Beyond::kIsError>}});
 }
 
 }  // namespace nodeward::cel

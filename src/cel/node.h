@@ -87,6 +87,7 @@ Value optional_or_value(Call& call, std::span<const Value> args);
 void add_standard_functions(std::vector<Function>& to);
 void add_time_functions(std::vector<Function>& to);
 void add_string_functions(std::vector<Function>& to);
+void add_specification_offsets(std::vector<Function>& to);   // put first, so that they are found first
 void add_math_functions(std::vector<Function>& to);
 void add_encoder_functions(std::vector<Function>& to);
 void add_optional_functions(std::vector<Function>& to);

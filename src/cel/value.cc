@@ -25,33 +25,15 @@ std::uint32_t hash_number(double value) {
   return static_cast<std::uint32_t>(mix(bits, 2));
 }
 
-// Exact, also where a double cannot hold the integer.
-Order compare_int_double(std::int64_t a, double b) {
-  if (std::isnan(b)) return Order::kUnordered;
-  if (b >= 9223372036854775808.0) return Order::kLess;
-  if (b < -9223372036854775808.0) return Order::kGreater;
-  const double whole = std::trunc(b);
-  const auto integer = static_cast<std::int64_t>(whole);
-  if (a != integer) return a < integer ? Order::kLess : Order::kGreater;
-  if (b == whole) return Order::kEqual;
-  return b > whole ? Order::kLess : Order::kGreater;
-}
-
-Order compare_uint_double(std::uint64_t a, double b) {
-  if (std::isnan(b)) return Order::kUnordered;
-  if (b >= 18446744073709551616.0) return Order::kLess;
-  if (b < 0) return Order::kGreater;
-  const double whole = std::trunc(b);
-  const auto integer = static_cast<std::uint64_t>(whole);
-  if (a != integer) return a < integer ? Order::kLess : Order::kGreater;
-  return b == whole ? Order::kEqual : Order::kLess;
-}
-
 template <class T>
 Order order_of(const T& a, const T& b) {
   if (a < b) return Order::kLess;
   return b < a ? Order::kGreater : Order::kEqual;
 }
+
+// Between an integer and a double the specification rounds the integer: 9223372036854775807 equals 9223372036854775808.0.
+Order compare_int_double(std::int64_t a, double b) { return std::isnan(b) ? Order::kUnordered : order_of(static_cast<double>(a), b); }
+Order compare_uint_double(std::uint64_t a, double b) { return std::isnan(b) ? Order::kUnordered : order_of(static_cast<double>(a), b); }
 
 Order reversed(Order order) {
   if (order == Order::kLess) return Order::kGreater;

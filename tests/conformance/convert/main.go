@@ -31,7 +31,7 @@ type testCase struct {
 	Expr      string         `json:"expr"`
 	Container string         `json:"container,omitempty"`
 	Macros    bool           `json:"macros"`
-	Checked   bool           `json:"checked"` // only checking is asked for
+	Check     bool           `json:"check"` // names must be known before evaluation
 	Variables []string       `json:"variables"`
 	Bindings  map[string]any `json:"bindings"`
 	Want      string         `json:"want"` // canonical value, or "error"
@@ -127,7 +127,7 @@ func typed(v *expr.Value) any {
 
 func convert(file, section string, t *test.SimpleTest) testCase {
 	out := testCase{File: file, Name: section + "/" + t.GetName(), Expr: t.GetExpr(), Container: t.GetContainer(),
-		Macros: !t.GetDisableMacros(), Checked: t.GetCheckOnly(), Variables: []string{}, Bindings: map[string]any{}}
+		Macros: !t.GetDisableMacros(), Check: !t.GetDisableCheck(), Variables: []string{}, Bindings: map[string]any{}}
 	for _, decl := range t.GetTypeEnv() {
 		if decl.GetIdent() != nil {
 			out.Variables = append(out.Variables, decl.GetName())
