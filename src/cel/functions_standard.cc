@@ -63,6 +63,7 @@ Value to_int(Call&, Args args) {
       return parsed ? Value::integer(*parsed) : Value::error("the text is no int");
     }
     case Kind::kTimestamp: return Value::integer(value.seconds());
+    case Kind::kDuration: return Value::integer(value.nanoseconds());
     default: return no_overload();
   }
 }
