@@ -43,7 +43,8 @@ TEST(Compile, AnErrorShowsItsPlace) {
   EXPECT_EQ(refusal("evnt.isFatal"), "1:1: unknown name 'evnt' (known here: event, node)\n  evnt.isFatal\n  ^");
   EXPECT_EQ(refusal("event.isFatal &&\n  event.agent.startWith('x')"),
             "2:15: unknown function 'startWith'\n    event.agent.startWith('x')\n                ^");
-  EXPECT_THAT(refusal("event.message == '\u00e9\u00e9' && nod.x"), HasSubstr("1:26: unknown name 'nod'")) << "columns count characters";
+  EXPECT_THAT(refusal("event.message == '\u00e9\u00e9' && nod.x"), HasSubstr("1:26: unknown name 'nod'"))
+      << "columns count characters";
 }
 
 TEST(Compile, AnErrorInALongLineShowsThePartAroundIt) {
@@ -87,7 +88,8 @@ TEST(Compile, AResultThatCannotBeBoolIsRefusedAndOneThatMayBeIsNot) {
 TEST(Evaluate, AResultOfAnotherKindIsAnError) {
   const auto program = rules().compile("event", Wanted::kBool);
   Scratch scratch;
-  EXPECT_EQ(to_cel_text(program->evaluate(std::array{Value::string("x"), Value()}, scratch)), "error: expression did not return a boolean");
+  EXPECT_EQ(to_cel_text(program->evaluate(std::array{Value::string("x"), Value()}, scratch)),
+            "error: expression did not return a boolean");
 }
 
 TEST(Evaluate, NumbersFollowTheSpecification) {
@@ -122,7 +124,8 @@ TEST(Evaluate, OneFunctionMoreIsOneCall) {
   EXPECT_EQ(value_of("sum([1, '2'])", counts), "error: no such overload");
   EXPECT_THAT(value_of("[1].sum()", counts), HasSubstr("'sum' is called as sum(x)"));
   EXPECT_THAT(value_of("sum([1], [2])", counts), HasSubstr("'sum' does not take 2 arguments"));
-  EXPECT_THAT(value_of("'a'.trim() == 'a'", counts), HasSubstr("unknown function 'trim'")) << "the strings extension was not asked for";
+  EXPECT_THAT(value_of("'a'.trim() == 'a'", counts), HasSubstr("unknown function 'trim'"))
+      << "the strings extension was not asked for";
 }
 
 TEST(Evaluate, RulesWithoutBuildingDoNotTouchTheHeapOnceWarm) {
@@ -171,7 +174,8 @@ std::vector<std::string> touches(const std::string& text) {
 
 TEST(Touches, AreTheMembersReachedByLiteralKeys) {
   EXPECT_THAT(touches("event.agent == 'x' && event.isFatal"), ElementsAre("event|agent", "event|isFatal"));
-  EXPECT_THAT(touches("node.metadata.labels['a.b/c'] == node.metadata.labels.d"), ElementsAre("node|metadata|labels|a.b/c", "node|metadata|labels|d"));
+  EXPECT_THAT(touches("node.metadata.labels['a.b/c'] == node.metadata.labels.d"),
+              ElementsAre("node|metadata|labels|a.b/c", "node|metadata|labels|d"));
   EXPECT_THAT(touches("'k' in node.metadata.labels && node.metadata.labels['k'] == 'v'"),
               ElementsAre("node|metadata|labels|k", "node|metadata|labels|k?"));
   EXPECT_THAT(touches("has(node.spec.taints) && node.spec.taints.exists(t, t.key == 'x')"),
@@ -180,22 +184,26 @@ TEST(Touches, AreTheMembersReachedByLiteralKeys) {
 
 TEST(Touches, AMapTouchedOtherThanByLiteralKeyIsWhole) {
   EXPECT_THAT(touches("node.metadata.labels.all(k, k != 'x')"), ElementsAre("node|metadata|labels"));
-  EXPECT_THAT(touches("node.metadata.labels[event.metadata.rack] == 'x'"), ElementsAre("event|metadata|rack", "node|metadata|labels"));
+  EXPECT_THAT(touches("node.metadata.labels[event.metadata.rack] == 'x'"),
+              ElementsAre("event|metadata|rack", "node|metadata|labels"));
   EXPECT_THAT(touches("event.agent in node.metadata.labels"), ElementsAre("event|agent", "node|metadata|labels"));
   EXPECT_THAT(touches("size(node.metadata.annotations) == 0"), ElementsAre("node|metadata|annotations"));
-  EXPECT_THAT(touches("(event.isFatal ? node.metadata : node.spec).name"), ElementsAre("event|isFatal", "node|metadata", "node|spec"));
+  EXPECT_THAT(touches("(event.isFatal ? node.metadata : node.spec).name"),
+              ElementsAre("event|isFatal", "node|metadata", "node|spec"));
   EXPECT_THAT(touches("[node].exists(n, n.metadata.name == 'x')"), ElementsAre("node"));
   EXPECT_THAT(touches("[1].exists(node, node == 1)"), ElementsAre()) << "a macro's variable hides the environment's";
 }
 
 TEST(Explain, ShowsEachPartAndWhatWasNotReached) {
-  const auto program = rules().compile("event.isFatal || event.nosuch == 1", {.wanted = Wanted::kBool, .container = {}, .traced = true});
+  const auto program = rules().compile("event.isFatal || event.nosuch == 1",
+                                       {.wanted = Wanted::kBool, .container = {}, .traced = true});
   const Document event = *to_document(*parse_json(kEvent), Numbers::kDoubles);
   Scratch scratch;
   std::vector<Part> parts;
   EXPECT_TRUE(program->explain(std::array{event.root(), Value()}, scratch, parts).is_true());
   std::vector<std::string> seen;
-  for (const Part& part : parts) seen.push_back(std::string(part.text) + (part.evaluated ? " = " + to_cel_text(part.value).substr(0, 9) : " -"));
+  for (const Part& part : parts)
+    seen.push_back(std::string(part.text) + (part.evaluated ? " = " + to_cel_text(part.value).substr(0, 9) : " -"));
   EXPECT_EQ(seen[0], "event.isFatal || event.nosuch == 1 = true");
   EXPECT_EQ(seen[1], "event.isFatal = true");
   EXPECT_THAT(seen, testing::Contains("event.nosuch == 1 -"));

@@ -55,11 +55,22 @@ struct Nesting {
 
 TEST(Limits, TwoHundredFortyNineLevelsOfEachBracketPassAndOneMoreIsRefused) {
   on_small_stack([] {
-    for (const Nesting& nesting : {Nesting{"(", "1", ")"}, {"[", "1", "]"}, {"{1: ", "1", "}"}, {"-(", "1", ")"}, {"dyn(", "1", ")"},
-                                   {"(true ? ", "1", " : 2)"}, {"[1].map(x, ", "1", ")"}, {"[1].all(x, ", "true", ")"}, {"(1 + ", "1", ")"},
-                                   {"(false || ", "true", ")"}, {"[1][", "0", " - 1]"}, {"cel.bind(x, ", "1", ", x)"},
+    for (const Nesting& nesting : {Nesting{"(", "1", ")"},
+                                   {"[", "1", "]"},
+                                   {"{1: ", "1", "}"},
+                                   {"-(", "1", ")"},
+                                   {"dyn(", "1", ")"},
+                                   {"(true ? ", "1", " : 2)"},
+                                   {"[1].map(x, ", "1", ")"},
+                                   {"[1].all(x, ", "true", ")"},
+                                   {"(1 + ", "1", ")"},
+                                   {"(false || ", "true", ")"},
+                                   {"[1][", "0", " - 1]"},
+                                   {"cel.bind(x, ", "1", ", x)"},
                                    {"[1].all(x, x == 1 && !!", "true", ")"}}) {
-      const auto nested = [&](std::size_t levels) { return repeated(nesting.open, levels) + nesting.middle + repeated(nesting.close, levels); };
+      const auto nested = [&](std::size_t levels) {
+        return repeated(nesting.open, levels) + nesting.middle + repeated(nesting.close, levels);
+      };
       EXPECT_THAT(run(nested(249)), testing::Not(HasSubstr("refused"))) << nesting.open;
       EXPECT_THAT(run(nested(250)), HasSubstr("more than 249 levels of nesting")) << nesting.open;
     }
@@ -94,7 +105,8 @@ TEST(Limits, MemberStepsAreCountedApart) {
     EXPECT_THAT(run("' a '" + repeated(".trim()", 1000)), HasSubstr("more than 1000 nested parts"));
     EXPECT_THAT(run("x" + repeated(".y", 40'000)), HasSubstr("more than 1000 nested parts"));
     // Brackets and steps together stay under the same bound.
-    EXPECT_THAT(run(repeated("(' a '", 200) + repeated(".trim()", 200) + repeated(").trim().trim().trim()", 200)), HasSubstr("refused"));
+    EXPECT_THAT(run(repeated("(' a '", 200) + repeated(".trim()", 200) + repeated(").trim().trim().trim()", 200)),
+                HasSubstr("refused"));
   });
 }
 

@@ -16,7 +16,8 @@ TEST(Map, FindsKeysWhateverItsSize) {
   for (const std::size_t size : {0U, 1U, 8U, 9U, 100U, 5000U}) {
     Arena arena;
     MapBuilder builder(arena, size);
-    for (std::size_t i = 0; i < size; ++i) builder.add(Key(arena.copy("key-" + std::to_string(i))), Value::integer(static_cast<std::int64_t>(i)));
+    for (std::size_t i = 0; i < size; ++i)
+      builder.add(Key(arena.copy("key-" + std::to_string(i))), Value::integer(static_cast<std::int64_t>(i)));
     const Value map = builder.finish();
     for (std::size_t i = 0; i < size; ++i) {
       const std::string name = "key-" + std::to_string(i);
@@ -80,14 +81,15 @@ TEST(NumberText, IsGosShortestForm) {
 }
 
 TEST(Time, TimestampsAreReadAndWritten) {
-  for (const char* const text : {"2026-09-01T08:30:00Z", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999999Z", "2024-02-29T00:00:00.5Z"}) {
+  for (const char* const text :
+       {"2026-09-01T08:30:00Z", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999999Z", "2024-02-29T00:00:00.5Z"}) {
     const auto parsed = parse_timestamp(text);
     ASSERT_TRUE(parsed) << text;
     EXPECT_EQ(format_timestamp(*parsed), text);
   }
   EXPECT_EQ(format_timestamp(*parse_timestamp("2026-01-01T00:30:00+02:00")), "2025-12-31T22:30:00Z");
-  for (const char* const text : {"", "2026-09-01", "2026-13-01T00:00:00Z", "2025-02-29T00:00:00Z", "2026-09-01T24:00:00Z", "2026-09-01T08:30:00",
-                                 "2026-09-01T08:30:00.Z", "0001-01-01T00:00:00+01:00"}) {
+  for (const char* const text : {"", "2026-09-01", "2026-13-01T00:00:00Z", "2025-02-29T00:00:00Z", "2026-09-01T24:00:00Z",
+                                 "2026-09-01T08:30:00", "2026-09-01T08:30:00.Z", "0001-01-01T00:00:00+01:00"}) {
     EXPECT_FALSE(parse_timestamp(text)) << text;
   }
 }

@@ -1,10 +1,10 @@
 #include "apps/nodeward/cel_command.h"
 
-#include <algorithm>
 #include <fmt/format.h>
+#include <unistd.h>
+#include <algorithm>
 #include <iostream>
 #include <memory>
-#include <unistd.h>
 
 #include "apps/nodeward/event_view.h"
 #include "base/text.h"

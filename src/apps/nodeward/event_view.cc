@@ -1,7 +1,7 @@
 #include "apps/nodeward/event_view.h"
 
-#include <algorithm>
 #include <fmt/format.h>
+#include <algorithm>
 #include <span>
 
 #include "base/text.h"
@@ -15,16 +15,24 @@ struct Member {
   const char* name;
   Shape shape;
 };
-constexpr Member kEventMembers[] = {
-    {"version", Shape::kNumber},          {"agent", Shape::kText},
-    {"componentClass", Shape::kText},     {"checkName", Shape::kText},
-    {"isFatal", Shape::kBool},            {"isHealthy", Shape::kBool},
-    {"message", Shape::kText},            {"recommendedAction", Shape::kNumber},
-    {"errorCode", Shape::kTexts},         {"entitiesImpacted", Shape::kEntities},
-    {"metadata", Shape::kTextMap},        {"generatedTimestamp", Shape::kTimestamp},
-    {"nodeName", Shape::kText},           {"quarantineOverrides", Shape::kOverrides},
-    {"drainOverrides", Shape::kOverrides}, {"processingStrategy", Shape::kNumber},
-    {"id", Shape::kText},                 {"customRecommendedAction", Shape::kText}};
+constexpr Member kEventMembers[] = {{"version", Shape::kNumber},
+                                    {"agent", Shape::kText},
+                                    {"componentClass", Shape::kText},
+                                    {"checkName", Shape::kText},
+                                    {"isFatal", Shape::kBool},
+                                    {"isHealthy", Shape::kBool},
+                                    {"message", Shape::kText},
+                                    {"recommendedAction", Shape::kNumber},
+                                    {"errorCode", Shape::kTexts},
+                                    {"entitiesImpacted", Shape::kEntities},
+                                    {"metadata", Shape::kTextMap},
+                                    {"generatedTimestamp", Shape::kTimestamp},
+                                    {"nodeName", Shape::kText},
+                                    {"quarantineOverrides", Shape::kOverrides},
+                                    {"drainOverrides", Shape::kOverrides},
+                                    {"processingStrategy", Shape::kNumber},
+                                    {"id", Shape::kText},
+                                    {"customRecommendedAction", Shape::kText}};
 constexpr Member kEntityMembers[] = {{"entityType", Shape::kText}, {"entityValue", Shape::kText}};
 constexpr Member kTimestampMembers[] = {{"seconds", Shape::kNumber}, {"nanos", Shape::kNumber}};
 constexpr Member kOverrideMembers[] = {{"force", Shape::kBool}, {"skip", Shape::kBool}};
@@ -78,7 +86,9 @@ Result<Json> view_of(const Json& value, Shape shape, const std::string& where) {
     if (!good) return fail(ErrorCode::kInvalid, fmt::format("{} must be {}", where, wanted));
     return value;
   };
-  const auto all_text = [&] { return std::all_of(value.begin(), value.end(), [](const Json& item) { return item.is_string(); }); };
+  const auto all_text = [&] {
+    return std::all_of(value.begin(), value.end(), [](const Json& item) { return item.is_string(); });
+  };
   switch (shape) {
     case Shape::kText: return checked(value.is_string(), "a string");
     case Shape::kBool: return checked(value.is_boolean(), "true or false");
@@ -103,7 +113,8 @@ Result<Json> event_view(const Json& document) {
 }
 
 Result<Json> node_view(Json node) {
-  if (!node.is_object() || !node.contains("metadata")) return fail(ErrorCode::kInvalid, "a node must be a JSON object with metadata");
+  if (!node.is_object() || !node.contains("metadata"))
+    return fail(ErrorCode::kInvalid, "a node must be a JSON object with metadata");
   node.erase("status");
   return node;
 }

@@ -23,7 +23,8 @@ TEST(EventView, FillsMissingMembersWithTheirZero) {
   EXPECT_EQ(event["message"], "");
   EXPECT_EQ(event["isFatal"], false);
   EXPECT_EQ(event["recommendedAction"], 0);
-  for (const char* const member : {"errorCode", "entitiesImpacted", "metadata", "generatedTimestamp", "quarantineOverrides", "drainOverrides"}) {
+  for (const char* const member :
+       {"errorCode", "entitiesImpacted", "metadata", "generatedTimestamp", "quarantineOverrides", "drainOverrides"}) {
     EXPECT_TRUE(event[member].is_null()) << member;
   }
 }
@@ -53,7 +54,8 @@ TEST(EventView, NamesTheMemberThatIsWrong) {
 }
 
 TEST(NodeView, DropsTheStatus) {
-  EXPECT_EQ(*node_view(*parse_json(R"({"metadata": {"name": "n"}, "status": {"phase": "x"}})")), *parse_json(R"({"metadata": {"name": "n"}})"));
+  EXPECT_EQ(*node_view(*parse_json(R"({"metadata": {"name": "n"}, "status": {"phase": "x"}})")),
+            *parse_json(R"({"metadata": {"name": "n"}})"));
   EXPECT_FALSE(node_view(*parse_json("{}")));
 }
 
@@ -87,7 +89,8 @@ TEST(CelEval, ShowsThePlaceOfAnErrorAndExitsWithOne) {
   EXPECT_EQ(refused.err, "1:1: unknown name 'event'\n  event.isFatal\n  ^\n");
   const Ran failed = run({"cel", "eval", "1 + 2 == 3 && [1, 2].map(x, 4 / (x - 2)) == []"});
   EXPECT_EQ(failed.exit_code, 1);
-  EXPECT_EQ(failed.err, "1:31: division by zero\n  1 + 2 == 3 && [1, 2].map(x, 4 / (x - 2)) == []\n                                ^\n");
+  EXPECT_EQ(failed.err,
+            "1:31: division by zero\n  1 + 2 == 3 && [1, 2].map(x, 4 / (x - 2)) == []\n                                ^\n");
 }
 
 TEST(CelEval, OffersTheRulesEnvironmentUnlessAskedForAll) {
