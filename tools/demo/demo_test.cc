@@ -102,6 +102,11 @@ TEST_F(Demo, ShowsWhatChangedAndCountsOnePatchPerNodeAndTouchesNoOtherCluster) {
                                                  "  LIST nodes +1\n  LIST pods +3\n  WATCH nodes +1\n  WATCH pods +3\n"));
   EXPECT_THAT(run.output, HasSubstr("/bin/labeler --kubeconfig ~/.kube/config --print-only\n"));
   EXPECT_THAT(run.output, Not(HasSubstr("\"level\"")));  // the log goes to a file
+  const std::string readme = read_file(NW_SOURCE_DIR "/README.md").value();
+  for (const std::string& line : split(run.output, '\n')) {
+    const bool differs = line.starts_with("Ready after ") || line.find("/bin/labeler") != std::string::npos;
+    EXPECT_TRUE(differs || readme.find(line + "\n") != std::string::npos) << "not in the README: " << line;
+  }
   const api::Counters asked = admin().counters() - before;
   EXPECT_THAT(asked.text(), Not(testing::ContainsRegex(" (nodes|pods)"))) << "asked of the cluster that KUBECONFIG names";
 }
