@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 const fs::path kExamples = NW_SOURCE_DIR "/tests/data/examples";
 const fs::path kLabeler = NW_BINARY_DIR "/bin/labeler";
-const fs::path kLog = NW_BINARY_DIR "/tools/demo/labeler.log";
+const fs::path kKeptLog = NW_BINARY_DIR "/tools/demo/labeler.log";  // of a run that failed
 
 constexpr auto kPatience = 30s;
 // After the last node is right: long enough for a second write that should not be, short enough for a reader.
@@ -46,14 +46,16 @@ std::vector<Json> example(const char* file) {
   return items;
 }
 
+fs::path log_of(const api::RealCluster& cluster) { return cluster.folder() / "labeler.log"; }
+
 api::Child labeler(const api::RealCluster& cluster, const std::string& how) {
-  return api::Child({kLabeler, "--kubeconfig", cluster.kubeconfig(), how}, kLog);
+  return api::Child({kLabeler, "--kubeconfig", cluster.kubeconfig(), how}, log_of(cluster));
 }
 
 Plan ask_for_plan(const api::RealCluster& cluster, std::size_t nodes) {
   api::Child asked = labeler(cluster, "--print-only");
   if (!await([&] { return !asked.running(); })) throw std::runtime_error("labeler --print-only did not end");
-  const Plan plan = read_plan(read_file(kLog).value_or(""));
+  Plan plan = read_plan(read_file(log_of(cluster)).value_or(""));
   if (plan.nodes != nodes) throw std::runtime_error(fmt::format("labeler --print-only named {} of {} nodes", plan.nodes, nodes));
   return plan;
 }
@@ -101,10 +103,7 @@ api::Counters let_it_work(api::RealCluster& cluster, std::vector<NodeStory>& nod
   return asked;
 }
 
-void show() {
-  const MonoTime begin = Clock::real().now();
-  fmt::print("Starting a kube-apiserver and an etcd on 127.0.0.1, for this demo alone.\n");
-  api::RealCluster cluster;
+void show(api::RealCluster& cluster, MonoTime begin) {
   const std::vector<Json> nodes = example("nodes.json");
   const std::vector<Json> pods = example("labeler-pods.json");
   cluster.admin().create_nodes(nodes);
@@ -129,17 +128,29 @@ void show() {
              fs::relative(kLabeler, NW_SOURCE_DIR).string());
 }
 
+void start_and_show() {
+  const MonoTime begin = Clock::real().now();
+  fmt::print("Starting a kube-apiserver and an etcd on 127.0.0.1, for this demo alone.\n");
+  api::RealCluster cluster;
+  try {
+    show(cluster, begin);
+  } catch (const std::exception& error) {
+    std::error_code none;  // it may have failed before the labeler said anything
+    fs::copy_file(log_of(cluster), kKeptLog, fs::copy_options::overwrite_existing, none);
+    if (none) throw;
+    throw std::runtime_error(fmt::format("{}\ndemo: the labeler's log is {}", error.what(), kKeptLog.string()));
+  }
+}
+
 int main() {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   ::unsetenv("KUBECONFIG");  // whatever it names is none of the demo's business
-  fs::remove(kLog);
   return supervise([] {
     try {
-      show();
+      start_and_show();
       return 0;
     } catch (const std::exception& error) {
       fmt::print(stderr, "demo: {}\n", error.what());
-      if (fs::exists(kLog)) fmt::print(stderr, "demo: the labeler's log is {}\n", kLog.string());
       return 1;
     }
   });
