@@ -102,8 +102,8 @@ TEST_F(Demo, ShowsWhatChangedAndCountsOnePatchPerNodeAndTouchesNoOtherCluster) {
                                    "gpu-b-001 driver.installed true -> -: managed=false",      //
                                    "gpu-b-001 kata.enabled false -> -: managed=false",         //
                                    "gpu-b-002 dcgm-bootstrap-completed - -> true: the node has a DCGM version",
-                                   "gpu-b-002 driver.installed true -> -: no pod on the node says so",
-                                   "cpu-c-001 kata.enabled - -> false: the node's own labels"));
+                                   "gpu-b-002 driver.installed true -> -: no driver pod",
+                                   "cpu-c-001 kata.enabled - -> false: no kata label"));
   EXPECT_THAT(run.output, testing::ContainsRegex("  PATCH nodes +6 +0\n  GET nodes +0 +6\n  PUT nodes +0 +6\n"
                                                  "  LIST nodes +1\n  LIST pods +3\n  WATCH nodes +1\n  WATCH pods +3\n"));
   EXPECT_THAT(run.output, HasSubstr("/bin/labeler --kubeconfig ~/.kube/config --print-only\n"));

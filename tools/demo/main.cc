@@ -60,15 +60,9 @@ Plan ask_for_plan(const api::RealCluster& cluster, std::size_t nodes) {
   return plan;
 }
 
-std::vector<NodeStory> stories(api::Admin& admin, const std::vector<Json>& nodes, const std::vector<Json>& pods) {
+std::vector<NodeStory> stories(api::Admin& admin, const std::vector<Json>& nodes) {
   std::vector<NodeStory> all;
-  for (const Json& node : nodes) {
-    const std::string name = node["metadata"]["name"];
-    all.push_back({.before = admin.node(name), .after = {}, .pods = {}});
-    for (const Json& pod : pods) {
-      if (pod["spec"].value("nodeName", "") == name) all.back().pods.push_back(pod);
-    }
-  }
+  for (const Json& node : nodes) all.push_back({.before = admin.node(node["metadata"]["name"].get<std::string>()), .after = {}});
   return all;
 }
 
@@ -111,7 +105,7 @@ void show(api::RealCluster& cluster, MonoTime begin) {
   fmt::print("Ready after {:.1f} s, with {} example nodes and {} pods. Now the labeler, which labels nodes by their pods.\n\n",
              seconds_since(begin), nodes.size(), pods.size());
 
-  std::vector<NodeStory> all = stories(cluster.admin(), nodes, pods);
+  std::vector<NodeStory> all = stories(cluster.admin(), nodes);
   const Plan plan = ask_for_plan(cluster, nodes.size());
   const api::Counters asked = let_it_work(cluster, all, plan);
 

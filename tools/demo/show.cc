@@ -1,7 +1,6 @@
 #include "demo/show.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <set>
 
@@ -27,24 +26,10 @@ Values ours(const Json& node) {
   return found;
 }
 
-bool is_ready(const Json& pod) {
-  for (const Json& condition : pod["status"].value("conditions", Json::array())) {
-    if (condition["type"] == "Ready") return condition["status"] == "True";
-  }
-  return false;
-}
-
-// The labeler's own reason where it gives one. It gives none for what is not there: then, which pods are not Ready.
+// The labeler's own reason.
 std::string why(const std::string& key, const NodeStory& story, const Plan& plan) {
-  const std::string node = story.before["metadata"]["name"];
-  if (const auto told = plan.because.find(node + " " + key); told != plan.because.end()) return told->second;
-  if (key == "kata.enabled") return "the node's own labels";
-  if (key == "dcgm-bootstrap-completed") return "the node has a DCGM version";
-  std::vector<std::string> waiting;
-  for (const Json& pod : story.pods) {
-    if (!is_ready(pod)) waiting.push_back(pod["metadata"]["name"]);
-  }
-  return waiting.empty() ? "no pod on the node says so" : fmt::format("pod {} is not Ready", fmt::join(waiting, ", "));
+  const auto told = plan.because.find(story.before["metadata"]["name"].get<std::string>() + " " + key);
+  return told == plan.because.end() ? "" : told->second;
 }
 
 std::string shown(const Values& values, const std::string& key) {

@@ -23,7 +23,6 @@ Plan read_plan(std::string_view output);
 struct NodeStory {
   Json before;
   Json after;
-  std::vector<Json> pods;  // those bound to it
 };
 // A row for each label or annotation that differs: node, key, before, after and why.
 std::string change_table(const std::vector<NodeStory>& nodes, const Plan& plan);
