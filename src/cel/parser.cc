@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, 17> kReserved = {"as",        "break",  "
                                                         "namespace", "return", "var",    "void",     "while"};
 constexpr std::array<std::string_view, 4> kWordTokens = {"in", "true", "false", "null"};
 
-constexpr int kOrLevel = 0, kAndLevel = 1, kMemberLevel = 5;
+constexpr int kOrLevel = 0, kAndLevel = 1;
 
 struct BinaryOperator {
   std::string_view text;
