@@ -157,6 +157,7 @@ class Has final : public Node {
       operand = *operand.optional();
     }
     if (operand.is(Kind::kMap)) return Value::boolean(name_.find(operand.entries()) != nullptr);
+    if (operand.is(Kind::kList)) return no_overload();   // as in cel-go; of all other kinds a member is simply not there
     return operand.is_error() ? operand : Value::boolean(false);
   }
 
