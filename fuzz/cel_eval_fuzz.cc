@@ -15,12 +15,14 @@ namespace {
 using namespace nodeward;
 using namespace nodeward::cel;
 
-constexpr const char* kEvent = R"({"version": 1, "agent": "gpu-health-monitor", "componentClass": "GPU", "checkName": "GpuXidError",
+constexpr const char* kEvent =
+    R"({"version": 1, "agent": "gpu-health-monitor", "componentClass": "GPU", "checkName": "GpuXidError",
     "isFatal": true, "isHealthy": false, "message": "fell off the bus, unit \u00b5-42 \ud83e\uddef", "recommendedAction": 24,
     "errorCode": ["79", "x"], "entitiesImpacted": [{"entityType": "GPU", "entityValue": "3"}], "metadata": {"rack": "r07"},
     "generatedTimestamp": {"seconds": 1767225600, "nanos": 500}, "nodeName": "gpu-a-017", "quarantineOverrides": null,
     "drainOverrides": null, "processingStrategy": 1, "id": "", "customRecommendedAction": ""})";
-constexpr const char* kNode = R"({"metadata": {"name": "gpu-a-017", "labels": {"a/b": "8", "c": "true"}}, "spec": {"taints": []}})";
+constexpr const char* kNode =
+    R"({"metadata": {"name": "gpu-a-017", "labels": {"a/b": "8", "c": "true"}}, "spec": {"taints": []}})";
 
 struct World {
   Environment environment;
@@ -43,7 +45,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   NW_CHECK(traced.has_value(), "tracing refuses nothing more");
   std::vector<Part> parts;
   const Value traced_value = traced->explain(values, traced_scratch, parts);
-  const bool one_ran_out = value.find("costs too much") != std::string::npos || to_cel_text(traced_value).find("costs too much") != std::string::npos;
+  const bool one_ran_out = value.find("costs too much") != std::string::npos ||
+                           to_cel_text(traced_value).find("costs too much") != std::string::npos;
   const bool both_errors = value.starts_with("error: ") && traced_value.is_error();
   NW_CHECK(one_ran_out || both_errors || value == to_cel_text(traced_value), "a traced program yields the same");
   NW_CHECK(!parts.empty(), "a traced program has parts");

@@ -18,7 +18,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!program) {
     NW_CHECK(!program.error().message.empty(), "a refusal has a reason");
     NW_CHECK(program.error().line >= 1 && program.error().column >= 1, "a refusal has a place");
-    NW_CHECK(program.error().to_text().size() < 2000 + program.error().message.size(), "a refusal shows only the part around its place");
+    NW_CHECK(program.error().to_text().size() < 2000 + program.error().message.size(),
+             "a refusal shows only the part around its place");
   }
   return 0;
 }

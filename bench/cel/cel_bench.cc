@@ -54,7 +54,8 @@ std::vector<Program> hundred_rule_sets() {
   }
   std::vector<Program> sets;
   for (std::size_t i = 0; i < 100; ++i) {
-    sets.push_back(compiled("event", "event.agent != 'agent-" + std::to_string(i) + "' && (" + expressions[i % expressions.size()] + ")"));
+    sets.push_back(
+        compiled("event", "event.agent != 'agent-" + std::to_string(i) + "' && (" + expressions[i % expressions.size()] + ")"));
   }
   return sets;
 }
@@ -87,7 +88,8 @@ int main(int argc, char** argv) {
   using namespace nodeward::cel;
   benchmark::Initialize(&argc, argv);
   for (const auto& one : cases().at("cases")) {
-    benchmark::RegisterBenchmark(one.at("name").get<std::string>().c_str(), [&one](benchmark::State& state) { evaluate_case(state, one); });
+    benchmark::RegisterBenchmark(one.at("name").get<std::string>().c_str(),
+                                 [&one](benchmark::State& state) { evaluate_case(state, one); });
   }
   benchmark::RegisterBenchmark("100 rule sets", evaluate_hundred);
   benchmark::RegisterBenchmark("event text to 100 verdicts", text_to_hundred_verdicts);

@@ -63,7 +63,8 @@ class MemberKey {
 // event.a.b: the most frequent operand. The nodes below that take one are made for it, which saves a call per term.
 class VariablePath final : public Node {
  public:
-  VariablePath(std::size_t index, const std::vector<Key>& path) : index_(index), first_(path.front()), rest_(path.begin() + 1, path.end()) {}
+  VariablePath(std::size_t index, const std::vector<Key>& path)
+      : index_(index), first_(path.front()), rest_(path.begin() + 1, path.end()) {}
   Value get(Frame& frame) const {
     const Value variable = frame.variable(index_);
     const Value* at = variable.is(Kind::kMap) ? first_.find(variable.entries()) : nullptr;

@@ -97,8 +97,7 @@ std::optional<Wide> take_part(std::string_view& text) {
 }  // namespace
 
 std::optional<Instant> parse_timestamp(std::string_view text) {
-  if (text.size() < 20 || text[4] != '-' || text[7] != '-' || text[10] != 'T' || text[13] != ':' ||
-      text[16] != ':') {
+  if (text.size() < 20 || text[4] != '-' || text[7] != '-' || text[10] != 'T' || text[13] != ':' || text[16] != ':') {
     return std::nullopt;
   }
   const int year = digits(text, 0, 4), month = digits(text, 5, 2), day = digits(text, 8, 2);
