@@ -30,10 +30,10 @@ std::vector<std::string> lines_of(const fs::path& file) {
   return lines;
 }
 
-// `env` becomes the program, so that the child is the labeler itself.
+// `env` becomes the program, so that the child is the labeler itself. Never in the cluster that the tests may run in.
 std::vector<std::string> command(const fs::path& folder, int port, std::vector<std::string> flags,
                                  std::vector<std::string> environment) {
-  std::vector<std::string> words = {"/usr/bin/env", "AUDIT_LOG_BASE_PATH=" + folder.string()};
+  std::vector<std::string> words = {"/usr/bin/env", "-u", "KUBERNETES_SERVICE_HOST", "AUDIT_LOG_BASE_PATH=" + folder.string()};
   words.insert(words.end(), environment.begin(), environment.end());
   words.emplace_back(kProgram);
   words.push_back(fmt::format("--metrics-port={}", port));
