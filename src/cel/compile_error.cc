@@ -1,7 +1,7 @@
 #include "cel/compile_error.h"
 
-#include <algorithm>
 #include <fmt/format.h>
+#include <algorithm>
 
 #include "cel/unicode.h"
 
@@ -20,7 +20,8 @@ CompileError compile_error_at(std::string_view text, std::size_t at, std::string
   at = std::min(at, text.size());
   const std::size_t last_break = at == 0 ? std::string_view::npos : text.rfind('\n', at - 1);
   const std::size_t line_begin = last_break == std::string_view::npos ? 0 : last_break + 1;
-  error.line = static_cast<std::size_t>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(line_begin), '\n')) + 1;
+  error.line = static_cast<std::size_t>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(line_begin), '\n')) +
+               1;
   const std::size_t before = count_code_points(text.substr(line_begin, at - line_begin));
   error.column = before + 1;
 

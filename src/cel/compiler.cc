@@ -1,6 +1,6 @@
 // Syntax tree -> checked tree of nodes: names are resolved, functions chosen, constants worked out, touched members noted.
-#include <algorithm>
 #include <fmt/format.h>
+#include <algorithm>
 #include <optional>
 
 #include "cel/environment.h"
@@ -14,26 +14,48 @@ namespace {
 // For all constants of one expression together: bounds what 'x'.replace(...) may grow to while a rule is loaded.
 constexpr std::int64_t kFoldBudget = 500'000;
 
-constexpr std::string_view kTypeNames[] = {"null_type", "bool", "int", "uint", "double", "string", "bytes", "list", "map", "type",
-                                           "google.protobuf.Duration", "google.protobuf.Timestamp", "optional_type"};
+constexpr std::string_view kTypeNames[] = {"null_type",
+                                           "bool",
+                                           "int",
+                                           "uint",
+                                           "double",
+                                           "string",
+                                           "bytes",
+                                           "list",
+                                           "map",
+                                           "type",
+                                           "google.protobuf.Duration",
+                                           "google.protobuf.Timestamp",
+                                           "optional_type"};
 
-constexpr Kinds kComputable = kinds(Kind::kInt, Kind::kUint, Kind::kDouble, Kind::kString, Kind::kBytes, Kind::kList, Kind::kDuration);
+constexpr Kinds kComputable = kinds(Kind::kInt, Kind::kUint, Kind::kDouble, Kind::kString, Kind::kBytes, Kind::kList,
+                                    Kind::kDuration);
 
 bool is_comparison(Operator op) { return op >= Operator::kLess; }
 
 Kinds result_of(Operator op, Kinds a, Kinds b) {
   if (is_comparison(op)) return kinds(Kind::kBool);
   Kinds result = a & b & kComputable;
-  if ((a & kinds(Kind::kTimestamp)) != 0 || (b & kinds(Kind::kTimestamp)) != 0) result |= kinds(Kind::kTimestamp, Kind::kDuration);
+  if ((a & kinds(Kind::kTimestamp)) != 0 || (b & kinds(Kind::kTimestamp)) != 0)
+    result |= kinds(Kind::kTimestamp, Kind::kDuration);
   return result;
 }
 
 std::string kind_names(Kinds set) {
   std::string text;
-  for (const auto& [kind, name] : {std::pair{Kind::kNull, "null"}, {Kind::kBool, "bool"}, {Kind::kInt, "int"}, {Kind::kUint, "uint"},
-                                   {Kind::kDouble, "double"}, {Kind::kString, "string"}, {Kind::kBytes, "bytes"}, {Kind::kList, "list"},
-                                   {Kind::kMap, "map"}, {Kind::kType, "type"}, {Kind::kDuration, "duration"},
-                                   {Kind::kTimestamp, "timestamp"}, {Kind::kOptional, "optional"}}) {
+  for (const auto& [kind, name] : {std::pair{Kind::kNull, "null"},
+                                   {Kind::kBool, "bool"},
+                                   {Kind::kInt, "int"},
+                                   {Kind::kUint, "uint"},
+                                   {Kind::kDouble, "double"},
+                                   {Kind::kString, "string"},
+                                   {Kind::kBytes, "bytes"},
+                                   {Kind::kList, "list"},
+                                   {Kind::kMap, "map"},
+                                   {Kind::kType, "type"},
+                                   {Kind::kDuration, "duration"},
+                                   {Kind::kTimestamp, "timestamp"},
+                                   {Kind::kOptional, "optional"}}) {
     if ((set & kinds(kind)) != 0) text += fmt::format("{}{}", text.empty() ? "" : " or ", name);
   }
   return text.empty() ? "nothing" : text;
@@ -50,7 +72,11 @@ struct Built {
 class Compiler {
  public:
   Compiler(const Environment& environment, const CompileOptions& options, Syntax& syntax)
-      : environment_(environment), options_(options), syntax_(syntax), constants_(std::make_unique<Arena>()), fold_budget_(kFoldBudget) {
+      : environment_(environment),
+        options_(options),
+        syntax_(syntax),
+        constants_(std::make_unique<Arena>()),
+        fold_budget_(kFoldBudget) {
     for (std::string_view container = options_.container; !container.empty();) {
       containers_.push_back(std::string(container) + ".");
       const auto dot = container.rfind('.');
@@ -61,9 +87,12 @@ class Compiler {
 
   tl::expected<Program, CompileError> run(std::unique_ptr<Syntax> owner) {
     Built root = build(*syntax_.root);
-    const Kinds wanted = options_.wanted == Wanted::kBool ? kinds(Kind::kBool) : options_.wanted == Wanted::kInt ? kinds(Kind::kInt) : kAnyKind;
+    const Kinds wanted = options_.wanted == Wanted::kBool  ? kinds(Kind::kBool)
+                         : options_.wanted == Wanted::kInt ? kinds(Kind::kInt)
+                                                           : kAnyKind;
     if (root.node != nullptr && (root.kinds & wanted) == 0) {
-      refuse(*syntax_.root, fmt::format("the expression yields {}, where {} is needed", kind_names(root.kinds), kind_names(wanted)));
+      refuse(*syntax_.root,
+             fmt::format("the expression yields {}, where {} is needed", kind_names(root.kinds), kind_names(wanted)));
     }
     if (problem_) return tl::unexpected(compile_error_at(syntax_.text, problem_at_, *problem_));
     Program program;
@@ -106,7 +135,8 @@ class Compiler {
 
   const Local* find_local(const Expr& ident) const {
     if (ident.absolute) return nullptr;
-    const auto found = std::find_if(locals_.rbegin(), locals_.rend(), [&](const Local& local) { return local.name == ident.name; });
+    const auto found = std::find_if(locals_.rbegin(), locals_.rend(),
+                                    [&](const Local& local) { return local.name == ident.name; });
     return found == locals_.rend() ? nullptr : &*found;
   }
 
@@ -256,7 +286,8 @@ class Compiler {
       const auto named = resolve(*names);
       if (!named) return unknown(*names->front(), unknown_name(*names->front()));
       if (named->consumed == names->size()) {
-        return named->variable ? built(expr, make_variable(*named->variable), kAnyKind) : built(expr, make_constant(named->type), kinds(Kind::kType));
+        return named->variable ? built(expr, make_variable(*named->variable), kAnyKind)
+                               : built(expr, make_constant(named->type), kinds(Kind::kType));
       }
     }
     if (expr.kind == ExprKind::kIdent) return built(expr, make_slot(find_local(expr)->slot), kAnyKind);
@@ -279,7 +310,8 @@ class Compiler {
     }
     Built operand = below ? build_reference(*expr.target, !literal) : build(*expr.target);
     if (operand.node == nullptr) return {};
-    if (expr.kind == ExprKind::kSelect) return built(expr, make_select(std::move(operand.node), Key(expr.name), expr.optional), kAnyKind);
+    if (expr.kind == ExprKind::kSelect)
+      return built(expr, make_select(std::move(operand.node), Key(expr.name), expr.optional), kAnyKind);
     Built index = build(*expr.args[0]);
     if (index.node == nullptr) return {};
     return built(expr, make_index(std::move(operand.node), std::move(index.node), expr.optional), kAnyKind);
@@ -287,8 +319,10 @@ class Compiler {
 
   std::string unknown_name(const Expr& name) const {
     std::string known;
-    for (const std::string& variable : environment_.variables()) known += fmt::format("{}{}", known.empty() ? "" : ", ", variable);
-    return known.empty() ? fmt::format("unknown name '{}'", name.name) : fmt::format("unknown name '{}' (known here: {})", name.name, known);
+    for (const std::string& variable : environment_.variables())
+      known += fmt::format("{}{}", known.empty() ? "" : ", ", variable);
+    return known.empty() ? fmt::format("unknown name '{}'", name.name)
+                         : fmt::format("unknown name '{}' (known here: {})", name.name, known);
   }
 
   Built build_has(const Expr& expr) {
@@ -380,7 +414,8 @@ class Compiler {
   Built build_logic(const Expr& expr) {
     Nodes operands = build_all(expr.args);
     if (problem_) return {};
-    return built(expr, expr.kind == ExprKind::kAnd ? make_and(std::move(operands)) : make_or(std::move(operands)), kinds(Kind::kBool));
+    return built(expr, expr.kind == ExprKind::kAnd ? make_and(std::move(operands)) : make_or(std::move(operands)),
+                 kinds(Kind::kBool));
   }
 
   Built build_conditional(const Expr& expr) {
@@ -416,7 +451,8 @@ class Compiler {
   const Function* find_function(std::string_view name, bool member, std::size_t arguments) const {
     for (const Function& function : environment_.functions()) {
       const FunctionShape& shape = function.shape;
-      if (function.name == name && shape.member == member && arguments >= shape.least && arguments <= shape.most) return &function;
+      if (function.name == name && shape.member == member && arguments >= shape.least && arguments <= shape.most)
+        return &function;
     }
     return nullptr;
   }

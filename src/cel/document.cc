@@ -13,7 +13,8 @@ Result<Value> convert(const Json& json, Numbers numbers, Arena& arena, int depth
     case Json::value_t::number_unsigned:
     case Json::value_t::number_integer: {
       if (numbers == Numbers::kDoubles) return Value::number(json.get<double>());
-      const bool too_large = json.is_number_unsigned() && json.get<std::uint64_t>() > std::uint64_t{std::numeric_limits<std::int64_t>::max()};
+      const bool too_large = json.is_number_unsigned() &&
+                             json.get<std::uint64_t>() > std::uint64_t{std::numeric_limits<std::int64_t>::max()};
       return too_large ? Value::uint(json.get<std::uint64_t>()) : Value::integer(json.get<std::int64_t>());
     }
     case Json::value_t::string: return Value::string(arena.copy(json.get_ref<const std::string&>()));

@@ -30,8 +30,8 @@ Environment& Environment::extension(Extension extension) {
 }
 
 Environment& Environment::all_extensions() {
-  for (const Extension each : {Extension::kStrings, Extension::kMath, Extension::kEncoders, Extension::kOptionals, Extension::kBindings,
-                               Extension::kTwoVariableMacros, Extension::kSpecificationOffsets}) {
+  for (const Extension each : {Extension::kStrings, Extension::kMath, Extension::kEncoders, Extension::kOptionals,
+                               Extension::kBindings, Extension::kTwoVariableMacros, Extension::kSpecificationOffsets}) {
     extension(each);
   }
   return *this;

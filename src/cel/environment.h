@@ -10,8 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include <tl/expected.hpp>
-
+#include "base/error.h"
 #include "cel/compile_error.h"
 #include "cel/function.h"
 #include "cel/program.h"

@@ -1,8 +1,8 @@
 #include "cel/format.h"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
-#include <fmt/format.h>
 #include <optional>
 #include <vector>
 
@@ -43,7 +43,8 @@ void append_plain_map(std::string& to, const Map& map) {
   }
   std::ranges::stable_sort(entries, {}, &std::pair<std::string, std::string>::first);
   to += '{';
-  for (std::size_t i = 0; i < entries.size(); ++i) to += fmt::format("{}{}: {}", i == 0 ? "" : ", ", entries[i].first, entries[i].second);
+  for (std::size_t i = 0; i < entries.size(); ++i)
+    to += fmt::format("{}{}: {}", i == 0 ? "" : ", ", entries[i].first, entries[i].second);
   to += '}';
 }
 
@@ -105,10 +106,14 @@ std::string in_base(Integer value, char clause) {
 
 std::optional<std::string> fixed_or_scientific(char clause, int precision, Value value) {
   double number = 0;
-  if (value.is(Kind::kInt)) number = static_cast<double>(value.as_int());
-  else if (value.is(Kind::kUint)) number = static_cast<double>(value.as_uint());
-  else if (value.is(Kind::kDouble)) number = value.as_double();
-  else return std::nullopt;
+  if (value.is(Kind::kInt))
+    number = static_cast<double>(value.as_int());
+  else if (value.is(Kind::kUint))
+    number = static_cast<double>(value.as_uint());
+  else if (value.is(Kind::kDouble))
+    number = value.as_double();
+  else
+    return std::nullopt;
   if (!std::isfinite(number)) return fixed_double(number);
   return clause == 'f' ? fmt::format("{:.{}f}", number, precision) : fmt::format("{:.{}e}", number, precision);
 }

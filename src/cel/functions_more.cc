@@ -69,7 +69,9 @@ Value optional_of(Call& call, Args args) { return Value::optional_of(args[0], ca
 Value optional_of_non_zero(Call& call, Args args) {
   return is_zero(args[0]) ? Value::optional_none() : Value::optional_of(args[0], call.arena());
 }
-Value has_value(Call&, Args args) { return args[0].is(Kind::kOptional) ? Value::boolean(args[0].optional() != nullptr) : no_overload(); }
+Value has_value(Call&, Args args) {
+  return args[0].is(Kind::kOptional) ? Value::boolean(args[0].optional() != nullptr) : no_overload();
+}
 Value value_of(Call&, Args args) {
   if (!args[0].is(Kind::kOptional)) return no_overload();
   return args[0].optional() == nullptr ? Value::error("optional.none() has no value") : *args[0].optional();

@@ -1,6 +1,6 @@
 // size, conversions, the text tests, type.
-#include <cmath>
 #include <fmt/format.h>
+#include <cmath>
 
 #include "base/text.h"
 #include "cel/node.h"
@@ -11,9 +11,7 @@
 
 namespace nodeward::cel {
 
-Value Call::text(std::string_view built) {
-  return charge_text(built.size()) ? Value::string(arena_.copy(built)) : exhausted();
-}
+Value Call::text(std::string_view built) { return charge_text(built.size()) ? Value::string(arena_.copy(built)) : exhausted(); }
 
 namespace {
 
@@ -39,7 +37,8 @@ Value text_test(Call& call, Args args, Test&& test) {
   return Value::boolean(test(args[0].text(), args[1].text()));
 }
 Value contains(Call& call, Args args) {
-  return text_test(call, args, [](std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; });
+  return text_test(call, args,
+                   [](std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; });
 }
 Value starts_with(Call& call, Args args) {
   return text_test(call, args, [](std::string_view text, std::string_view part) { return text.starts_with(part); });
@@ -53,10 +52,12 @@ Value to_int(Call&, Args args) {
   switch (value.kind()) {
     case Kind::kInt: return value;
     case Kind::kUint:
-      if (value.as_uint() > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) return Value::error("int out of range");
+      if (value.as_uint() > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
+        return Value::error("int out of range");
       return Value::integer(static_cast<std::int64_t>(value.as_uint()));
     case Kind::kDouble:   // the ends are left out: no double below 2^63 rounds to the greatest int
-      if (!(value.as_double() > -9223372036854775808.0 && value.as_double() < 9223372036854775808.0)) return Value::error("int out of range");
+      if (!(value.as_double() > -9223372036854775808.0 && value.as_double() < 9223372036854775808.0))
+        return Value::error("int out of range");
       return Value::integer(static_cast<std::int64_t>(value.as_double()));
     case Kind::kString: {
       const auto parsed = parse_int(value.text());
@@ -72,7 +73,8 @@ Value to_uint(Call&, Args args) {
   const Value value = args[0];
   switch (value.kind()) {
     case Kind::kUint: return value;
-    case Kind::kInt: return value.as_int() < 0 ? Value::error("uint out of range") : Value::uint(static_cast<std::uint64_t>(value.as_int()));
+    case Kind::kInt:
+      return value.as_int() < 0 ? Value::error("uint out of range") : Value::uint(static_cast<std::uint64_t>(value.as_int()));
     case Kind::kDouble:
       if (!(value.as_double() >= 0 && value.as_double() < 18446744073709551616.0)) return Value::error("uint out of range");
       return Value::uint(static_cast<std::uint64_t>(value.as_double()));
@@ -136,7 +138,8 @@ Value to_timestamp(Call&, Args args) {
   }
   if (!value.is(Kind::kString)) return no_overload();
   const auto parsed = parse_timestamp(value.text());
-  return parsed ? Value::timestamp(parsed->seconds, parsed->nanos) : Value::error("the text is no RFC 3339 timestamp of the years 1 to 9999");
+  return parsed ? Value::timestamp(parsed->seconds, parsed->nanos)
+                : Value::error("the text is no RFC 3339 timestamp of the years 1 to 9999");
 }
 
 Value to_duration(Call&, Args args) {

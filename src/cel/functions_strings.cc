@@ -51,9 +51,7 @@ Value position(std::string_view text, std::size_t found) {
   return Value::integer(static_cast<std::int64_t>(count_code_points(text.substr(0, found))));
 }
 // Searching may compare every place with the whole part.
-bool pays_for_search(Call& call, Args args) {
-  return call.charge_text(args[0].text().size() * (1 + args[1].text().size() / 16));
-}
+bool pays_for_search(Call& call, Args args) { return call.charge_text(args[0].text().size() * (1 + args[1].text().size() / 16)); }
 
 // The specification's cases want an error for an offset beyond the end, where cel-go (0.31) answers -1.
 enum class Beyond { kIsMinusOne, kIsError };
@@ -108,7 +106,8 @@ Value upper_ascii(Call& call, Args args) {
 }
 
 // `most` < 0: all. An empty `part` stands before every code point and at the end.
-std::optional<std::string> replaced(Call& call, std::string_view text, std::string_view part, std::string_view by, std::int64_t most) {
+std::optional<std::string> replaced(Call& call, std::string_view text, std::string_view part, std::string_view by,
+                                    std::int64_t most) {
   std::string result;
   std::size_t at = 0;
   for (std::int64_t done = 0; most < 0 || done < most; ++done) {
@@ -132,7 +131,8 @@ std::optional<std::string> replaced(Call& call, std::string_view text, std::stri
 }
 
 Value replace(Call& call, Args args) {
-  if (!is_text(args, 0) || !is_text(args, 1) || !is_text(args, 2) || (args.size() == 4 && !args[3].is(Kind::kInt))) return no_overload();
+  if (!is_text(args, 0) || !is_text(args, 1) || !is_text(args, 2) || (args.size() == 4 && !args[3].is(Kind::kInt)))
+    return no_overload();
   if (!pays_for_search(call, args)) return Call::exhausted();
   const auto result = replaced(call, args[0].text(), args[1].text(), args[2].text(), args.size() == 4 ? args[3].as_int() : -1);
   return result ? call.text(*result) : Call::exhausted();
@@ -249,7 +249,8 @@ void add_string_functions(std::vector<Function>& to) {
 
 void add_specification_offsets(std::vector<Function>& to) {
   constexpr FunctionShape kSearch{.member = true, .least = 2, .most = 3, .result = kinds(Kind::kInt)};
-  to.insert(to.begin(), {{"indexOf", kSearch, index_of<Beyond::kIsError>}, {"lastIndexOf", kSearch, last_index_of<Beyond::kIsError>}});
+  to.insert(to.begin(),
+            {{"indexOf", kSearch, index_of<Beyond::kIsError>}, {"lastIndexOf", kSearch, last_index_of<Beyond::kIsError>}});
 }
 
 }  // namespace nodeward::cel

@@ -128,10 +128,12 @@ class Lexer {
 
   TokenKind scan_quoted_identifier() {
     const std::size_t begin = at_++;
-    while (is_letter(peek()) || is_digit(peek()) || (peek() != '\0' && std::string_view(".-/ ").find(peek()) != std::string_view::npos)) {
+    while (is_letter(peek()) || is_digit(peek()) ||
+           (peek() != '\0' && std::string_view(".-/ ").find(peek()) != std::string_view::npos)) {
       ++at_;
     }
-    if (peek() != '`' || at_ == begin + 1) return refuse(begin, "a name in backquotes may hold letters, digits, '_', '.', '-', '/' and spaces");
+    if (peek() != '`' || at_ == begin + 1)
+      return refuse(begin, "a name in backquotes may hold letters, digits, '_', '.', '-', '/' and spaces");
     ++at_;
     return TokenKind::kQuotedIdentifier;
   }

@@ -6,8 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include <tl/expected.hpp>
-
+#include "base/error.h"
 #include "cel/compile_error.h"
 
 namespace nodeward::cel {

@@ -98,8 +98,10 @@ class ListBuilding final : public MacroNode {
       const Value admitted = admits(frame);
       if (admitted.is_false()) return true;
       const Value value = admitted.is_error() ? admitted : parts_.body->eval(frame);
-      if (value.is_error()) problem = value;
-      else built[size++] = value;
+      if (value.is_error())
+        problem = value;
+      else
+        built[size++] = value;
       return !problem.is_error();
     });
     if (end.is_error()) return end;

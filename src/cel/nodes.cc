@@ -1,6 +1,6 @@
 // The nodes that are no macros: names, members, operators, logic, calls.
-#include <array>
 #include <fmt/format.h>
+#include <array>
 
 #include "cel/node.h"
 
@@ -112,7 +112,8 @@ class Has final : public Node {
 
 class Index final : public Node {
  public:
-  Index(NodePtr operand, NodePtr index, bool optional) : operand_(std::move(operand)), index_(std::move(index)), optional_(optional) {}
+  Index(NodePtr operand, NodePtr index, bool optional)
+      : operand_(std::move(operand)), index_(std::move(index)), optional_(optional) {}
   Value eval(Frame& frame) const override {
     const Value operand = operand_->eval(frame);
     if (operand.is_error()) return operand;
@@ -252,7 +253,8 @@ class Chain final : public Node {
 
 class EqualsText final : public Node {
  public:
-  EqualsText(NodePtr operand, std::string_view text, bool negated) : operand_(std::move(operand)), text_(text), negated_(negated) {}
+  EqualsText(NodePtr operand, std::string_view text, bool negated)
+      : operand_(std::move(operand)), text_(text), negated_(negated) {}
   Value eval(Frame& frame) const override {
     const Value value = operand_->eval(frame);
     if (value.is(Kind::kString)) return Value::boolean((value.text() == text_) != negated_);
@@ -357,7 +359,8 @@ class ManyArguments final : public Node {
 
 class OptionalOr final : public Node {
  public:
-  OptionalOr(NodePtr first, NodePtr second, bool unwraps) : first_(std::move(first)), second_(std::move(second)), unwraps_(unwraps) {}
+  OptionalOr(NodePtr first, NodePtr second, bool unwraps)
+      : first_(std::move(first)), second_(std::move(second)), unwraps_(unwraps) {}
   Value eval(Frame& frame) const override {
     const Value first = first_->eval(frame);
     if (!first.is(Kind::kOptional)) return first.is_error() ? first : no_overload();
@@ -399,7 +402,9 @@ bool all_constant(const Nodes& nodes) {
 
 NodePtr make_constant(Value value) { return std::make_unique<Constant>(value); }
 NodePtr make_variable(std::size_t index) { return std::make_unique<Variable>(index); }
-NodePtr make_variable_path(std::size_t index, std::vector<Key> path) { return std::make_unique<VariablePath>(index, std::move(path)); }
+NodePtr make_variable_path(std::size_t index, std::vector<Key> path) {
+  return std::make_unique<VariablePath>(index, std::move(path));
+}
 NodePtr make_slot(std::size_t slot) { return std::make_unique<Slot>(slot); }
 NodePtr make_select(NodePtr operand, Key name, bool optional) {
   if (optional) return std::make_unique<OptionalSelect>(std::move(operand), name);
@@ -410,7 +415,9 @@ NodePtr make_index(NodePtr operand, NodePtr index, bool optional) {
   return std::make_unique<Index>(std::move(operand), std::move(index), optional);
 }
 NodePtr make_list(Nodes items, std::span<const bool> optionals) { return std::make_unique<List>(std::move(items), optionals); }
-NodePtr make_map(Nodes items, std::span<const bool> optionals) { return std::make_unique<MapLiteral>(std::move(items), optionals); }
+NodePtr make_map(Nodes items, std::span<const bool> optionals) {
+  return std::make_unique<MapLiteral>(std::move(items), optionals);
+}
 NodePtr make_not(NodePtr operand, std::uint32_t count) { return std::make_unique<Not>(std::move(operand), count % 2 == 1); }
 NodePtr make_negate(NodePtr operand, std::uint32_t count) { return std::make_unique<Negate>(std::move(operand), count); }
 NodePtr make_chain(Nodes operands, std::span<const Operator> operators) {

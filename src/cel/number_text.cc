@@ -1,9 +1,9 @@
 #include "cel/number_text.h"
 
+#include <fmt/format.h>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
-#include <fmt/format.h>
 #include <limits>
 
 #include "base/text.h"

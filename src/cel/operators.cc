@@ -1,6 +1,6 @@
 // Arithmetic, ordering, membership and look-up on values.
-#include <cmath>
 #include <fmt/format.h>
+#include <cmath>
 
 #include "cel/node.h"
 #include "cel/time.h"
@@ -68,7 +68,8 @@ Value concatenated_lists(Value a, Value b, Call& call) {
 }
 
 Value moved_timestamp(Value time, std::int64_t nanoseconds, bool back) {
-  const Wide total = static_cast<Wide>(time.seconds()) * kNanosPerSecond + time.nanos() + (back ? -static_cast<Wide>(nanoseconds) : nanoseconds);
+  const Wide total = static_cast<Wide>(time.seconds()) * kNanosPerSecond + time.nanos() +
+                     (back ? -static_cast<Wide>(nanoseconds) : nanoseconds);
   Wide seconds = total / kNanosPerSecond;
   Wide nanos = total % kNanosPerSecond;
   if (nanos < 0) {
@@ -135,13 +136,16 @@ Value apply_in(Value item, Value range, Call& call) {
 }
 
 Value no_such_key(Value key, Call& call) {
-  return call.error(fmt::format("no such key: {}", key.is(Kind::kString) ? std::string(key.text().substr(0, 200)) : to_cel_text(key)));
+  return call.error(
+      fmt::format("no such key: {}", key.is(Kind::kString) ? std::string(key.text().substr(0, 200)) : to_cel_text(key)));
 }
 
 Value find_in_list(std::span<const Value> items, Value index) {
   std::int64_t place = -1;
-  if (index.is(Kind::kInt)) place = index.as_int();
-  else if (index.is(Kind::kUint)) place = static_cast<std::int64_t>(std::min<std::uint64_t>(index.as_uint(), std::numeric_limits<std::int64_t>::max()));
+  if (index.is(Kind::kInt))
+    place = index.as_int();
+  else if (index.is(Kind::kUint))
+    place = static_cast<std::int64_t>(std::min<std::uint64_t>(index.as_uint(), std::numeric_limits<std::int64_t>::max()));
   else if (index.is(Kind::kDouble) && index.as_double() == std::trunc(index.as_double()) && std::fabs(index.as_double()) < 1e15) {
     place = static_cast<std::int64_t>(index.as_double());
   } else {

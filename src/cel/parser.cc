@@ -1,10 +1,10 @@
+#include <fmt/format.h>
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
-#include <fmt/format.h>
 #include <string>
 
 #include "cel/lexer.h"
@@ -14,8 +14,9 @@
 namespace nodeward::cel {
 namespace {
 
-constexpr std::array<std::string_view, 17> kReserved = {"as", "break", "const", "continue", "else", "for", "function", "if", "import",
-                                                        "let", "loop", "package", "namespace", "return", "var", "void", "while"};
+constexpr std::array<std::string_view, 17> kReserved = {"as",        "break",  "const",  "continue", "else", "for",
+                                                        "function",  "if",     "import", "let",      "loop", "package",
+                                                        "namespace", "return", "var",    "void",     "while"};
 constexpr std::array<std::string_view, 4> kWordTokens = {"in", "true", "false", "null"};
 
 constexpr int kOrLevel = 0, kAndLevel = 1, kMemberLevel = 5;
@@ -25,11 +26,13 @@ struct BinaryOperator {
   int level;
   Operator op;
 };
-constexpr BinaryOperator kBinaryOperators[] = {
-    {"||", kOrLevel, {}},          {"&&", kAndLevel, {}},          {"<", 2, Operator::kLess},     {"<=", 2, Operator::kLessEqual},
-    {">", 2, Operator::kGreater},  {">=", 2, Operator::kGreaterEqual}, {"==", 2, Operator::kEqual},   {"!=", 2, Operator::kNotEqual},
-    {"in", 2, Operator::kIn},      {"+", 3, Operator::kAdd},       {"-", 3, Operator::kSubtract}, {"*", 4, Operator::kMultiply},
-    {"/", 4, Operator::kDivide},   {"%", 4, Operator::kModulo}};
+constexpr BinaryOperator kBinaryOperators[] = {{"||", kOrLevel, {}},          {"&&", kAndLevel, {}},
+                                               {"<", 2, Operator::kLess},     {"<=", 2, Operator::kLessEqual},
+                                               {">", 2, Operator::kGreater},  {">=", 2, Operator::kGreaterEqual},
+                                               {"==", 2, Operator::kEqual},   {"!=", 2, Operator::kNotEqual},
+                                               {"in", 2, Operator::kIn},      {"+", 3, Operator::kAdd},
+                                               {"-", 3, Operator::kSubtract}, {"*", 4, Operator::kMultiply},
+                                               {"/", 4, Operator::kDivide},   {"%", 4, Operator::kModulo}};
 
 struct MacroRule {
   std::string_view name;
@@ -96,7 +99,8 @@ class Parser {
   }
   Expr* refuse_token(std::string_view wanted) {
     if (token().kind == TokenKind::kEnd) {
-      return refuse(token().begin, next_ == 0 ? "the expression is empty" : fmt::format("the expression ends where {} should come", wanted));
+      return refuse(token().begin,
+                    next_ == 0 ? "the expression is empty" : fmt::format("the expression ends where {} should come", wanted));
     }
     return refuse(token().begin, fmt::format("unexpected '{}' where {} should come", spelling(token()).substr(0, 40), wanted));
   }
@@ -225,8 +229,9 @@ class Parser {
       } else if (at("[")) {
         expr = parse_index(expr);
       } else if (at("{") && (expr->kind == ExprKind::kIdent || expr->kind == ExprKind::kSelect)) {
-        return refuse(expr->begin, fmt::format("message types are not supported: '{}'",
-                                               syntax_.text.substr(expr->begin, std::min<std::size_t>(expr->end - expr->begin, 80))));
+        return refuse(expr->begin,
+                      fmt::format("message types are not supported: '{}'",
+                                  syntax_.text.substr(expr->begin, std::min<std::size_t>(expr->end - expr->begin, 80))));
       } else {
         break;
       }
@@ -368,7 +373,8 @@ class Parser {
     if (number.kind == TokenKind::kDouble) {
       double value = 0;
       const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-      if (problem == std::errc::result_out_of_range) value = std::strtod(std::string(digits).c_str(), nullptr);   // infinite or tiny
+      if (problem == std::errc::result_out_of_range)
+        value = std::strtod(std::string(digits).c_str(), nullptr);   // infinite or tiny
       if (std::isinf(value)) return refuse(start.begin, "the number is too large for a double");
       return literal(start, Value::number(negative ? -value : value));
     }
@@ -378,9 +384,11 @@ class Parser {
     std::uint64_t value = 0;
     const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), value, hex ? 16 : 10);
     constexpr std::uint64_t kMax = std::numeric_limits<std::int64_t>::max();
-    const std::uint64_t most = number.kind == TokenKind::kUint ? std::numeric_limits<std::uint64_t>::max() : kMax + (negative ? 1 : 0);
+    const std::uint64_t most = number.kind == TokenKind::kUint ? std::numeric_limits<std::uint64_t>::max()
+                                                               : kMax + (negative ? 1 : 0);
     if (problem != std::errc() || value > most) {
-      return refuse(start.begin, number.kind == TokenKind::kUint ? "the number does not fit 64 bits" : "the number does not fit a signed 64-bit int");
+      return refuse(start.begin, number.kind == TokenKind::kUint ? "the number does not fit 64 bits"
+                                                                 : "the number does not fit a signed 64-bit int");
     }
     if (number.kind == TokenKind::kUint) return literal(start, Value::uint(value));
     return literal(start, Value::integer(static_cast<std::int64_t>(negative ? 0 - value : value)));
@@ -485,7 +493,9 @@ class Parser {
 }  // namespace
 
 tl::expected<Syntax, CompileError> parse(std::string_view text, const SyntaxOptions& options) {
-  const auto refuse = [&](std::size_t at, std::string message) { return tl::unexpected(compile_error_at(text, at, std::move(message))); };
+  const auto refuse = [&](std::size_t at, std::string message) {
+    return tl::unexpected(compile_error_at(text, at, std::move(message)));
+  };
   if (text.size() > 4 * kMaxCodePoints || count_code_points(text) > kMaxCodePoints) {
     return refuse(0, fmt::format("the expression is longer than {} characters", kMaxCodePoints));
   }

@@ -14,12 +14,15 @@ namespace {
 
 Value checked(Value value, Kinds accepted) {
   if (value.is_error() || (kinds(value.kind()) & accepted) != 0) return value;
-  return Value::error(accepted == kinds(Kind::kBool) ? "expression did not return a boolean" : "expression did not return an int");
+  return Value::error(accepted == kinds(Kind::kBool) ? "expression did not return a boolean"
+                                                     : "expression did not return an int");
 }
 
-void describe(const Expr& expr, const Syntax& syntax, std::size_t depth, std::span<const TraceEntry> trace, std::vector<Part>& parts) {
+void describe(const Expr& expr, const Syntax& syntax, std::size_t depth, std::span<const TraceEntry> trace,
+              std::vector<Part>& parts) {
   const TraceEntry& entry = trace[expr.id];
-  parts.push_back({syntax.text.substr(expr.begin, expr.end - expr.begin), depth, entry.times > 0, entry.times, entry.value});
+  parts.push_back(
+      {syntax.text.substr(expr.begin, expr.end - expr.begin), expr.at, depth, entry.times > 0, entry.times, entry.value});
   if (expr.target != nullptr) describe(*expr.target, syntax, depth + 1, trace, parts);
   for (const Expr* const arg : expr.args) {
     if (arg->kind != ExprKind::kLiteral) describe(*arg, syntax, depth + 1, trace, parts);

@@ -41,6 +41,7 @@ struct Touch {
 // The value that one part of a traced program had.
 struct Part {
   std::string_view text;        // lives in the program
+  std::size_t at = 0;           // byte of the expression that an error about it points to
   std::size_t depth = 0;
   bool evaluated = false;       // false: short-circuited
   std::size_t times = 0;        // in a macro: how often; the value is the last

@@ -1,8 +1,8 @@
 #include "cel/time.h"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <charconv>
-#include <fmt/format.h>
 #include <limits>
 
 namespace nodeward::cel {
@@ -61,8 +61,8 @@ struct Unit {
   std::string_view name;
   std::int64_t nanos;
 };
-constexpr Unit kUnits[] = {{"ns", 1}, {"us", 1000}, {"\u00b5s", 1000}, {"\u03bcs", 1000}, {"ms", 1'000'000}, {"s", kNanosPerSecond},
-                           {"m", 60 * kNanosPerSecond}, {"h", 3600 * kNanosPerSecond}};
+constexpr Unit kUnits[] = {{"ns", 1},         {"us", 1000},           {"\u00b5s", 1000},           {"\u03bcs", 1000},
+                           {"ms", 1'000'000}, {"s", kNanosPerSecond}, {"m", 60 * kNanosPerSecond}, {"h", 3600 * kNanosPerSecond}};
 
 // One part such as "1.5h" at the front of `text`, taken off it.
 std::optional<Wide> take_part(std::string_view& text) {
@@ -97,7 +97,8 @@ std::optional<Wide> take_part(std::string_view& text) {
 }  // namespace
 
 std::optional<Instant> parse_timestamp(std::string_view text) {
-  if (text.size() < 20 || text[4] != '-' || text[7] != '-' || (text[10] != 'T' && text[10] != 't') || text[13] != ':' || text[16] != ':') {
+  if (text.size() < 20 || text[4] != '-' || text[7] != '-' || (text[10] != 'T' && text[10] != 't') || text[13] != ':' ||
+      text[16] != ':') {
     return std::nullopt;
   }
   const int year = digits(text, 0, 4), month = digits(text, 5, 2), day = digits(text, 8, 2);

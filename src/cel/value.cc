@@ -32,8 +32,12 @@ Order order_of(const T& a, const T& b) {
 }
 
 // Between an integer and a double the specification rounds the integer: 9223372036854775807 equals 9223372036854775808.0.
-Order compare_int_double(std::int64_t a, double b) { return std::isnan(b) ? Order::kUnordered : order_of(static_cast<double>(a), b); }
-Order compare_uint_double(std::uint64_t a, double b) { return std::isnan(b) ? Order::kUnordered : order_of(static_cast<double>(a), b); }
+Order compare_int_double(std::int64_t a, double b) {
+  return std::isnan(b) ? Order::kUnordered : order_of(static_cast<double>(a), b);
+}
+Order compare_uint_double(std::uint64_t a, double b) {
+  return std::isnan(b) ? Order::kUnordered : order_of(static_cast<double>(a), b);
+}
 
 Order reversed(Order order) {
   if (order == Order::kLess) return Order::kGreater;

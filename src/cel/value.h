@@ -14,7 +14,20 @@
 namespace nodeward::cel {
 
 enum class Kind : std::uint8_t {
-  kNull, kBool, kInt, kUint, kDouble, kString, kBytes, kDuration, kTimestamp, kList, kMap, kType, kOptional, kError
+  kNull,
+  kBool,
+  kInt,
+  kUint,
+  kDouble,
+  kString,
+  kBytes,
+  kDuration,
+  kTimestamp,
+  kList,
+  kMap,
+  kType,
+  kOptional,
+  kError
 };
 
 struct Map;

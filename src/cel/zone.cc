@@ -57,7 +57,8 @@ class RuleReader {
       text_.remove_prefix(close + 1);
       return true;
     }
-    const auto end = std::ranges::find_if(text_, [](char c) { return c == '+' || c == '-' || c == ',' || (c >= '0' && c <= '9'); });
+    const auto end = std::ranges::find_if(text_,
+                                          [](char c) { return c == '+' || c == '-' || c == ',' || (c >= '0' && c <= '9'); });
     const auto length = static_cast<std::size_t>(end - text_.begin());
     text_.remove_prefix(length);
     return length >= 3;
@@ -141,7 +142,9 @@ constexpr std::size_t kHeaderSize = 44;
 
 std::optional<Header> read_header(std::string_view bytes) {
   if (bytes.size() < kHeaderSize || !bytes.starts_with("TZif")) return std::nullopt;
-  const auto count = [&](std::size_t i) { return static_cast<std::size_t>(big_endian(bytes.substr(20 + 4 * i, 4)) & 0xFFFF'FFFF); };
+  const auto count = [&](std::size_t i) {
+    return static_cast<std::size_t>(big_endian(bytes.substr(20 + 4 * i, 4)) & 0xFFFF'FFFF);
+  };
   return Header{count(0), count(1), count(2), count(3), count(4), count(5)};
 }
 std::size_t body_size(const Header& h, std::size_t time_size) {
@@ -175,7 +178,8 @@ std::shared_ptr<const Zone> parse_zone(std::string_view bytes) {
 bool is_zone_name(std::string_view name) {
   if (name.empty() || name.size() > 64 || name.front() == '/' || name.find("..") != std::string_view::npos) return false;
   return std::ranges::all_of(name, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || std::string_view("/_+-").find(c) != std::string_view::npos;
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("/_+-").find(c) != std::string_view::npos;
   });
 }
 

@@ -1,10 +1,10 @@
 #include "canonical.h"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdlib>
-#include <fmt/format.h>
 #include <vector>
 
 namespace nodeward::conformance {
@@ -55,7 +55,8 @@ std::string canonical(Value value) {
     case Kind::kInt: return fmt::format("int:{}", value.as_int());
     case Kind::kUint: return fmt::format("uint:{}", value.as_uint());
     case Kind::kDouble:
-      return std::isnan(value.as_double()) ? "double:nan" : fmt::format("double:{:016x}", std::bit_cast<std::uint64_t>(value.as_double()));
+      return std::isnan(value.as_double()) ? "double:nan"
+                                           : fmt::format("double:{:016x}", std::bit_cast<std::uint64_t>(value.as_double()));
     case Kind::kString: return "string:" + hex(value.text());
     case Kind::kBytes: return "bytes:" + hex(value.text());
     case Kind::kType: return fmt::format("type:{}", value.text());

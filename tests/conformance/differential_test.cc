@@ -59,7 +59,8 @@ void compare(const std::string& file, int least) {
     const std::string got = outcome(line);
     if (got == wanted || (got == "error" && line.value("refused", false))) continue;
     ++differences;
-    EXPECT_EQ(got, wanted) << line.value("event", "") << " " << line.value("node", "") << ": " << line.at("expr").get<std::string>().substr(0, 900);
+    EXPECT_EQ(got, wanted) << line.value("event", "") << " " << line.value("node", "") << ": "
+                           << line.at("expr").get<std::string>().substr(0, 900);
   }
   EXPECT_GE(seen, least);
   EXPECT_EQ(differences, 0) << "of " << seen;
