@@ -41,6 +41,30 @@ TEST(NodePatch, SaysNothingWhenNothingDiffers) {
   EXPECT_FALSE(patch.body(node).has_value());
 }
 
+TEST(NodePatch, RemovesALabelUnseenOnlyAlongWithSomethingElse) {
+  const Node node = bare();
+  NodePatch patch(node.name);
+  patch.drop_label_unseen("b");
+  EXPECT_FALSE(patch.body(node));
+  EXPECT_EQ(patch.label("a", "1").body(node)->json, R"({"metadata":{"labels":{"a":"1","b":null}}})");
+}
+
+TEST(NodePatch, TellsTheNodeAsItWouldBe) {
+  Node node = bare();
+  node.labels.set("gone", "x");
+  node.taints = {foreign("dedicated", "{}")};
+  NodePatch patch(node.name);
+  patch.drop_label("gone").label("a", "1").annotation("note", "yes").unschedulable(true).add_taint({"gpu/fault", "fatal", "NoSchedule", ""});
+  const Node after = patch.applied(node);
+  EXPECT_FALSE(after.labels.get("gone"));
+  EXPECT_EQ(after.labels.get("a"), "1");
+  EXPECT_EQ(after.annotations.get("note"), "yes");
+  EXPECT_TRUE(after.unschedulable);
+  ASSERT_EQ(after.taints.size(), 2U);
+  EXPECT_EQ(after.taints[1].key, "gpu/fault");
+  EXPECT_FALSE(patch.body(after));
+}
+
 TEST(NodePatch, AnEmptyValueIsNotAnAbsentKey) {
   Node node = bare();
   EXPECT_EQ(NodePatch(node.name).label("a", "").body(node)->json, R"({"metadata":{"labels":{"a":""}}})");
