@@ -1,6 +1,6 @@
 # Every way to build and test; each recipe is one script or one preset. `make` alone prints this list.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-long asan tsan conformance bench lint format clean
+.PHONY: help setup build demo test test-long asan tsan bench lint format clean
 
 help:         ## Print this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -18,8 +18,6 @@ asan: setup   ## All tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@scripts/test.sh --preset asan
 tsan: setup   ## All tests under ThreadSanitizer
 	@scripts/test.sh --preset tsan
-conformance: setup  ## The public CEL conformance files
-	@scripts/test.sh --only conformance
 bench: setup  ## Run the measurements of docs/benchmarks.md
 	@scripts/bench.sh
 lint: setup   ## Check format and clang-tidy on files that differ from main

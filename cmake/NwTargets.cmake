@@ -24,3 +24,15 @@ function(nw_test name)
   target_link_libraries(${name}_test PRIVATE ${ARG_LINKS} GTest::gmock GTest::gtest_main)
   add_test(NAME ${name} COMMAND ${name}_test)
 endfunction()
+
+# nw_bench(NAME SOURCES ... LINKS ...): a measurement, <build>/bench/NAME. Built by the target bench_all only; run by
+#   scripts/bench.sh.
+add_custom_target(bench_all)
+function(nw_bench name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
+  add_executable(${name}_bench EXCLUDE_FROM_ALL ${ARG_SOURCES})
+  set_target_properties(${name}_bench PROPERTIES OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
+  target_compile_definitions(${name}_bench PRIVATE NW_SOURCE_DIR="${PROJECT_SOURCE_DIR}" NW_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  target_link_libraries(${name}_bench PRIVATE ${ARG_LINKS})
+  add_dependencies(bench_all ${name}_bench)
+endfunction()

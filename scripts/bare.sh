@@ -19,13 +19,13 @@ mirror=$(awk '$2 == "bookworm" {print $1; exit}' <<<"$sources")
 root=$(mktemp -d "${TMPDIR:-/var/tmp}/nodeward-bare.XXXXXX")
 leave() {
   umount -l "$root/proc" "$root/dev" 2>/dev/null || true
-  rm -rf --one-file-system "$root"
+  rm -rf --one-file-system "$root" "$root.log"
 }
 trap leave EXIT
+chmod 755 "$root"    # apt fetches as a user of its own
 
 say "bare: debootstrap into $root"
 debootstrap --variant=minbase bookworm "$root" "$mirror" >"$root.log" 2>&1 || { tail -n 20 "$root.log" >&2; die "bare: debootstrap failed"; }
-rm -f "$root.log"
 sed 's/^/deb /' <<<"$sources" >"$root/etc/apt/sources.list"
 cp /etc/resolv.conf /etc/hosts "$root/etc/"
 mount -t proc proc "$root/proc"

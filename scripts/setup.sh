@@ -43,7 +43,7 @@ install_packages() {
     command -v sudo >/dev/null || die "setup: packages are missing and there is no sudo; as root: apt-get install -y $*"
     become=(sudo)
   fi
-  say "setup: installing $# Debian packages: $*"
+  say "setup: installing from Debian: $*"
   quietly "${become[@]}" apt-get -q update
   quietly "${become[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends "$@"
 }

@@ -14,6 +14,13 @@ TEST(FakeClock, SleepersWakeWhenTheirTimeComes) {
   EXPECT_TRUE(clock.advance_to_next());
 }
 
+TEST(FakeClock, BothTimesMoveTogether) {
+  FakeClock clock(WallTime{std::chrono::seconds{1788246000}});
+  EXPECT_EQ(rfc3339(clock.wall_now()), "2026-09-01T07:00:00Z");
+  clock.advance(90s);
+  EXPECT_EQ(rfc3339(clock.wall_now()), "2026-09-01T07:01:30Z");
+}
+
 TEST(Clock, AStopEndsASleep) {
   std::stop_source source;
   std::jthread sleeper([&] { EXPECT_FALSE(Clock::real().sleep_for(1h, source.get_token())); });

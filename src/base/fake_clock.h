@@ -17,7 +17,7 @@ class FakeClock final : public Clock {
     const std::lock_guard lock(mutex_);
     return now_;
   }
-  WallTime wall_now() const override { return start_ + (now() - MonoTime{}); }
+  WallTime wall_now() const override { return start_ + (now() - kBegin); }
 
   bool wait_until(std::unique_lock<std::mutex>& lock, std::condition_variable_any& changed, MonoTime deadline,
                   const std::stop_token& stop, const std::function<bool()>& ready) override {
@@ -59,9 +59,10 @@ class FakeClock final : public Clock {
     waiters_.erase(waiter);
   }
 
+  static constexpr MonoTime kBegin{std::chrono::hours(1)};   // not zero: a time-out counted from the epoch would pass unseen
   const WallTime start_;
   mutable std::mutex mutex_;
-  MonoTime now_{std::chrono::hours(1)};
+  MonoTime now_ = kBegin;
   std::list<MonoTime> waiters_;
 };
 

@@ -272,7 +272,7 @@ TEST(CurlTransport, CostsNothingWhileIdle) {
   };
   const long before = switches();
   EXPECT_EQ((*stream)->read(1500ms, {}).error().code, ErrorCode::kTimeout);
-  EXPECT_LT(switches() - before, 8);
+  EXPECT_LT(switches() - before, 25);    // a loop that polls would make hundreds; ThreadSanitizer itself makes 15
 }
 
 }  // namespace

@@ -47,14 +47,14 @@ int on_socket(void*, curl_socket_t fd, curlsocktype) {
   return CURL_SOCKOPT_OK;
 }
 
-std::string_view certificate_fault(long verify_result) {
+std::string certificate_fault(long verify_result, std::string_view trusted) {
   switch (verify_result) {
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
     case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
     case X509_V_ERR_CERT_SIGNATURE_FAILURE:
     case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
-    case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN: return "the server's certificate is not signed by the CA given";
+    case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN: return fmt::format("the server's certificate is not signed by {}", trusted);
     case X509_V_ERR_CERT_HAS_EXPIRED: return "the server's certificate has expired";
     case X509_V_ERR_CERT_NOT_YET_VALID: return "the server's certificate is not valid yet";
     case X509_V_OK:
@@ -86,18 +86,29 @@ Target::Target(Endpoint from) : endpoint(std::move(from)), base(endpoint.origin)
   connect_to = fmt::format("{}:{}:{}:{}", endpoint.tls_server_name, port, host, port);
 }
 
-Easy::Easy(const Target& target) : target_(target), handle_(curl_easy_init()) {
-  NW_CHECK(handle_ != nullptr, "libcurl is set up");
+Easy::Easy(const Target& target, std::shared_ptr<Transfer> transfer)
+    : target_(target), transfer_(std::move(transfer)), handle_(curl_easy_init()) {
+  NW_CHECK(handle_ != nullptr, "libcurl has memory for a handle");
+  const Request& request = transfer_->request();
   set(CURLOPT_PRIVATE, this);
   set(CURLOPT_ERRORBUFFER, detail_.data());
+  set(CURLOPT_URL, (target_.base + request.path).c_str());
+  set(CURLOPT_HEADERFUNCTION, &on_header);
+  set(CURLOPT_HEADERDATA, transfer_.get());
+  set(CURLOPT_WRITEFUNCTION, &on_body);
+  set(CURLOPT_WRITEDATA, transfer_.get());
+  set_method(request);
+  set_headers(request);
+  set_up_connection();
+}
+
+void Easy::set_up_connection() {
   set(CURLOPT_NOSIGNAL, 1L);
   set(CURLOPT_PROTOCOLS_STR, "http,https");
   set(CURLOPT_PATH_AS_IS, 1L);
   set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
   set(CURLOPT_CONNECTTIMEOUT_MS, kConnectMs);
   set(CURLOPT_SOCKOPTFUNCTION, &on_socket);
-  set(CURLOPT_HEADERFUNCTION, &on_header);
-  set(CURLOPT_WRITEFUNCTION, &on_body);
   if (target_.loopback) set(CURLOPT_PROXY, "");
   if (target_.tls) {
     set_up_tls();
@@ -130,25 +141,12 @@ void Easy::set_up_tls() {
   }
 }
 
-void Easy::begin(std::shared_ptr<Transfer> transfer) {
-  transfer_ = std::move(transfer);
-  detail_[0] = '\0';
-  const Request& request = transfer_->request();
-  set(CURLOPT_URL, (target_.base + request.path).c_str());
-  set_method(request);
-  set_headers(request);
-  set(CURLOPT_HEADERDATA, transfer_.get());
-  set(CURLOPT_WRITEDATA, transfer_.get());
-}
-
 void Easy::set_method(const Request& request) {
   const bool has_body = !request.body.empty() || request.method == "POST" || request.method == "PUT" || request.method == "PATCH";
-  set(CURLOPT_NOBODY, request.method == "HEAD" ? 1L : 0L);
+  if (request.method == "HEAD") set(CURLOPT_NOBODY, 1L);
   if (has_body) {
     set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
-    set(CURLOPT_POSTFIELDS, request.body.c_str());
-  } else if (request.method != "HEAD") {
-    set(CURLOPT_HTTPGET, 1L);
+    set(CURLOPT_POSTFIELDS, request.body.c_str());    // referred to, not copied
   }
   set(CURLOPT_CUSTOMREQUEST, request.method.c_str());
 }
@@ -167,15 +165,7 @@ void Easy::set_headers(const Request& request) {
   headers_.reset(list);
 }
 
-void Easy::end(CURLcode code) {
-  transfer_->finish(code == CURLE_OK ? std::nullopt : std::optional(error(code)));
-  transfer_.reset();
-}
-
-void Easy::cancel() {
-  transfer_->finish(Error{ErrorCode::kCancelled, "stopped: the transport is closed"});
-  transfer_.reset();
-}
+void Easy::finish(CURLcode code) { transfer_->finish(code == CURLE_OK ? std::nullopt : std::optional(error(code))); }
 
 Error Easy::error(CURLcode code) const {
   const std::string why = reason(code);
@@ -186,7 +176,8 @@ Error Easy::error(CURLcode code) const {
     case CURLE_PEER_FAILED_VERIFICATION: {
       long verify_result = X509_V_OK;
       curl_easy_getinfo(handle_.get(), CURLINFO_SSL_VERIFYRESULT, &verify_result);
-      return tls(certificate_fault(verify_result));
+      return tls(
+          certificate_fault(verify_result, target_.endpoint.ca_pem.empty() ? "a CA that this system trusts" : "the CA given"));
     }
     case CURLE_SSL_CACERT_BADFILE: return tls("the CA given is no PEM certificate");
     case CURLE_SSL_CERTPROBLEM: return tls("the client certificate or its key cannot be used");

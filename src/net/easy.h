@@ -1,5 +1,5 @@
-// One libcurl easy handle, set up for one endpoint and then used for one transfer after another: the TLS and TCP options are set
-// once, a request costs its URL, headers and body only. Private to net; the loop thread only.
+// One libcurl easy handle: a transfer with the TLS and TCP options of its endpoint, and what a failure of it is called. Private
+// to net; the loop thread only. Using a handle again for the next transfer was measured and saves nothing.
 #pragma once
 
 #include <curl/curl.h>
@@ -27,15 +27,12 @@ struct Target {
 
 class Easy {
  public:
-  explicit Easy(const Target& target);
+  Easy(const Target& target, std::shared_ptr<Transfer> transfer);
 
   CURL* handle() const { return handle_.get(); }
-  const std::shared_ptr<Transfer>& transfer() const { return transfer_; }
+  Transfer& transfer() const { return *transfer_; }
 
-  void begin(std::shared_ptr<Transfer> transfer);
-  // Tells the transfer how it went. After this, begin() again or drop the handle.
-  void end(CURLcode code);
-  void cancel();
+  void finish(CURLcode code);    // tells the transfer how it went
 
  private:
   struct Cleanup {
@@ -47,6 +44,7 @@ class Easy {
   void set(CURLoption option, T value) {
     curl_easy_setopt(handle_.get(), option, value);
   }
+  void set_up_connection();
   void set_up_tls();
   void set_method(const Request& request);
   void set_headers(const Request& request);
@@ -54,11 +52,11 @@ class Easy {
   std::string reason(CURLcode code) const;
 
   const Target& target_;
+  const std::shared_ptr<Transfer> transfer_;
   std::unique_ptr<CURL, Cleanup> handle_;
   std::unique_ptr<curl_slist, Cleanup> headers_;
   std::unique_ptr<curl_slist, Cleanup> connect_to_;
   std::array<char, CURL_ERROR_SIZE> detail_{};
-  std::shared_ptr<Transfer> transfer_;
 };
 
 }  // namespace nodeward::net

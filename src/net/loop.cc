@@ -15,8 +15,6 @@ namespace {
 
 // HTTP/2 streams on one connection as far as we are concerned; the server's own limit counts.
 constexpr long kStreamsPerConnection = 1000;
-// Handles kept for the next request: as many as there are usually workers.
-constexpr std::size_t kMostSpare = 16;
 constexpr std::uint64_t kWakeupTag = ~std::uint64_t{0};
 
 std::uint64_t tag(std::uint32_t multi, curl_socket_t fd) { return (std::uint64_t{multi} << 32) | static_cast<std::uint32_t>(fd); }
@@ -35,6 +33,8 @@ int curl_events(std::uint32_t events) {
   if (events & (EPOLLERR | EPOLLHUP)) mask |= CURL_CSELECT_ERR;
   return mask;
 }
+
+Error closed() { return {ErrorCode::kCancelled, "stopped: the transport is closed"}; }
 
 }  // namespace
 
@@ -58,7 +58,6 @@ Loop::Loop(Endpoint endpoint)
 
 Loop::~Loop() {
   shut_down();
-  spare_.clear();
   for (const Multi& multi : multis_) curl_multi_cleanup(multi.handle);
   close(wakeup_);
   close(epoll_);
@@ -87,7 +86,7 @@ void Loop::post(Command command) {
     return inbox.commands.size() == 1 ? kFirst : kFollows;
   });
   if (place == kFirst) wake();
-  if (place == kClosed) transfer.finish(Error{ErrorCode::kCancelled, "stopped: the transport is closed"});
+  if (place == kClosed) transfer.finish(closed());
 }
 
 void Loop::wake() const {
@@ -115,14 +114,7 @@ void Loop::obey(Command command) {
   Transfer* const transfer = command.transfer.get();
   switch (command.kind) {
     case Command::Kind::kStart: {
-      std::unique_ptr<Easy> easy;
-      if (spare_.empty()) {
-        easy = std::make_unique<Easy>(target_);
-      } else {
-        easy = std::move(spare_.back());
-        spare_.pop_back();
-      }
-      easy->begin(std::move(command.transfer));
+      auto easy = std::make_unique<Easy>(target_, std::move(command.transfer));
       curl_multi_add_handle(multi_of(*transfer).handle, easy->handle());
       active_.emplace(transfer, std::move(easy));
       return;
@@ -132,12 +124,7 @@ void Loop::obey(Command command) {
         curl_easy_pause(found->second->handle(), CURLPAUSE_CONT);
       }
       return;
-    case Command::Kind::kDrop:
-      if (auto easy = take_out(transfer)) {
-        easy->cancel();
-        keep(std::move(easy));
-      }
-      return;
+    case Command::Kind::kDrop: take_out(transfer); return;
   }
 }
 
@@ -158,9 +145,7 @@ void Loop::collect_finished() {
       const CURLcode code = message->data.result;  // the message dies with the handle's removal
       Easy* finished = nullptr;
       curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &finished);
-      auto easy = take_out(finished->transfer().get());
-      easy->end(code);
-      keep(std::move(easy));
+      take_out(&finished->transfer())->finish(code);
     }
   }
 }
@@ -201,18 +186,13 @@ std::unique_ptr<Easy> Loop::take_out(Transfer* transfer) {
   return easy;
 }
 
-void Loop::keep(std::unique_ptr<Easy> easy) {
-  if (spare_.size() < kMostSpare) spare_.push_back(std::move(easy));
-}
-
 void Loop::cancel_all() {
   const auto waiting = inbox_.with([](Inbox& inbox) {
     inbox.closed = true;
     return std::exchange(inbox.commands, {});
   });
-  for (const Command& command : waiting)
-    command.transfer->finish(Error{ErrorCode::kCancelled, "stopped: the transport is closed"});
-  while (!active_.empty()) take_out(active_.begin()->first)->cancel();
+  for (const Command& command : waiting) command.transfer->finish(closed());
+  while (!active_.empty()) take_out(active_.begin()->first)->transfer().finish(closed());
 }
 
 int Loop::on_socket(CURL*, curl_socket_t fd, int what, void* user, void*) {

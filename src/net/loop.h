@@ -66,8 +66,7 @@ class Loop {
   void wait_for_sockets();
   int patience_ms() const;
   Multi& multi_of(const Transfer& transfer) { return multis_[transfer.kind() == Transfer::Kind::kStream ? 1 : 0]; }
-  std::unique_ptr<Easy> take_out(Transfer* transfer);
-  void keep(std::unique_ptr<Easy> easy);
+  std::unique_ptr<Easy> take_out(Transfer* transfer);    // null when it is not under way any more
   void cancel_all();
 
   const Target target_;
@@ -76,7 +75,6 @@ class Loop {
   Guarded<Inbox> inbox_;
   std::array<Multi, 2> multis_;  // whole answers, streams
   std::unordered_map<Transfer*, std::unique_ptr<Easy>> active_;
-  std::vector<std::unique_ptr<Easy>> spare_;
   std::jthread thread_;
 };
 

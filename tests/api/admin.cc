@@ -110,7 +110,7 @@ struct Admin::Impl {
   }
 };
 
-Admin::Admin(std::string origin, std::string ca_pem, std::string token)
+Admin::Admin(std::string origin, std::string ca_pem, const std::string& token)
     : impl_(
           new Impl{.origin = std::move(origin), .ca_pem = std::move(ca_pem), .authorization = "Authorization: Bearer " + token}) {
   static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);

@@ -21,7 +21,7 @@ struct Answer {
 
 class Admin {
  public:
-  Admin(std::string origin, std::string ca_pem, std::string token);
+  Admin(std::string origin, std::string ca_pem, const std::string& token);
   ~Admin();
 
   Answer call(const std::string& method, const std::string& path, const std::string& body = "",

@@ -24,6 +24,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr auto kStartPatience = 60s;  // 4 s on an idle machine with two cores
+// They would add taints, tolerations and priorities to what a test creates, or ask for objects that controllers make.
+constexpr std::string_view kUnwantedPlugins =
+    "DefaultTolerationSeconds,LimitRanger,NamespaceLifecycle,PodSecurity,Priority,ServiceAccount,TaintNodesByCondition";
 constexpr std::string_view kFolderPrefix = "nodeward-cluster-";
 
 // NODEWARD_TESTBED, else what scripts/testbed.sh says (and builds when it has to).
@@ -193,9 +196,7 @@ std::vector<std::string> RealCluster::api_server_arguments() const {
       "--service-account-key-file=" + file("service-account.key"),
       "--service-account-signing-key-file=" + file("service-account.key"),
       "--authorization-mode=RBAC",
-      // They would add taints, tolerations and priorities to what a test creates, or ask for objects that controllers make.
-      "--disable-admission-plugins=DefaultTolerationSeconds,LimitRanger,NamespaceLifecycle,PodSecurity,Priority,ServiceAccount,"
-      "TaintNodesByCondition",
+      "--disable-admission-plugins=" + std::string(kUnwantedPlugins),
       // No limit of the server's own: a test that wants a 429 scripts it.
       "--enable-priority-and-fairness=false",
       "--max-requests-inflight=0",
@@ -206,6 +207,7 @@ std::vector<std::string> RealCluster::api_server_arguments() const {
 
 void RealCluster::start_api_server() {
   const fs::path log = folder() / "kube-apiserver.log";
+  api_server_.kill();
   api_server_ = Child(api_server_arguments(), log);
   admin_->forget_own_calls();
   await(api_server_, "kube-apiserver", origin_, log);

@@ -42,18 +42,18 @@ class RealCluster {
   // The one cluster of a test binary, made at the first call.
   static RealCluster& shared();
 
-  const std::string& origin() const { return origin_; }                  // "https://127.0.0.1:<port>"
+  const std::string& origin() const { return origin_; }    // "https://127.0.0.1:<port>"
   const Certificates& certificates() const { return certificates_; }
-  const std::string& token() const { return kAdminToken; }               // of group system:masters: may do everything
-  const std::string& powerless_token() const { return kPowerlessToken; } // known, but not allowed anything: 403
-  std::filesystem::path kubeconfig() const { return folder() / "kubeconfig"; }    // client certificate, in data members
-  const std::filesystem::path& folder() const { return folder_.path(); }  // for files of the test; goes away with the cluster
+  const std::string& token() const { return kAdminToken; }                  // of group system:masters: may do everything
+  const std::string& powerless_token() const { return kPowerlessToken; }    // known, but not allowed anything: 403
+  std::filesystem::path kubeconfig() const { return folder() / "kubeconfig"; }  // of the administrator, by client certificate
+  const std::filesystem::path& folder() const { return folder_.path(); }  // for files of the test, gone with the cluster
   Admin& admin() { return *admin_; }
   pid_t api_server_pid() const { return api_server_.pid(); }
 
   void kill_api_server();  // SIGKILL: answers under way are lost
   void stop_api_server();  // SIGTERM: answers under way are finished
-  void start_api_server();  // same port, data and certificates; ready to serve
+  void start_api_server();  // again, or for the first time: same port, data and certificates; ready to serve
 
  private:
   static const std::string kAdminToken;
@@ -74,10 +74,13 @@ class RealCluster {
   Child api_server_;
 };
 
-// Each test begins with no nodes and no pods.
+// Each test begins with a server that answers, no nodes and no pods; objects of other kinds stay until the test removes them.
 class ClusterTest : public testing::Test {
  protected:
-  void SetUp() override { admin().clear(); }
+  void SetUp() override {
+    if (cluster().api_server_pid() == 0) cluster().start_api_server();  // a test that failed left it stopped
+    admin().clear();
+  }
   RealCluster& cluster() { return RealCluster::shared(); }
   Admin& admin() { return cluster().admin(); }
 };

@@ -48,10 +48,13 @@ Result<std::unique_ptr<net::Server>> serve_health(const std::string& metrics_por
   if (!port || *port < 0 || *port > 65535) {
     return fail(ErrorCode::kInvalid, fmt::format("--metrics-port: \"{}\" is no port; it takes a number from 0 to 65535", metrics_port));
   }
-  return net::Server::listen("0.0.0.0", static_cast<int>(*port),
-                             {{"/healthz", [] { return net::Page{200, "ok"}; }},
-                              {"/readyz", std::move(health.ready)},
-                              {"/metrics", [text = std::move(health.metrics)] { return net::Page{200, text(), "text/plain; version=0.0.4; charset=utf-8"}; }}});
+  const std::map<std::string, std::function<net::Page()>> pages = {
+      {"/healthz", [] { return net::Page{200, "ok"}; }},
+      {"/readyz", std::move(health.ready)},
+      {"/metrics", [text = std::move(health.metrics)] { return net::Page{200, text(), "text/plain; version=0.0.4; charset=utf-8"}; }}};
+  auto both_families = net::Server::listen("::", static_cast<int>(*port), pages);
+  if (both_families) return both_families;
+  return net::Server::listen("0.0.0.0", static_cast<int>(*port), pages);   // a kernel without IPv6
 }
 
 Result<Rate> rate_from_flags(double qps, int burst) {
