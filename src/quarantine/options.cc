@@ -18,7 +18,8 @@ kube::KeySet merged(const kube::KeySet& a, const kube::KeySet& b) {
 }  // namespace
 
 kube::NodeSelection own_selection(const Options& options, std::span<const std::string> rule_label_keys) {
-  kube::NodeSelection selection{.labels = {}, .annotations = {}, .spec = true};
+  kube::NodeSelection selection;
+  selection.spec = true;
   for (const std::string_view suffix : {kCordonBy, kCordonReason, kCordonTimestamp, kUncordonBy, kUncordonReason, kUncordonTimestamp}) {
     selection.labels.keys.push_back(options.label(suffix));
   }
@@ -32,7 +33,11 @@ kube::NodeSelection own_selection(const Options& options, std::span<const std::s
 }
 
 kube::NodeSelection merged(const kube::NodeSelection& a, const kube::NodeSelection& b) {
-  return {.labels = merged(a.labels, b.labels), .annotations = merged(a.annotations, b.annotations), .spec = a.spec || b.spec};
+  return {.labels = merged(a.labels, b.labels),
+          .annotations = merged(a.annotations, b.annotations),
+          .spec = a.spec || b.spec,
+          .metadata_members = merged(a.metadata_members, b.metadata_members),
+          .spec_members = merged(a.spec_members, b.spec_members)};
 }
 
 }  // namespace nodeward::quarantine
