@@ -61,7 +61,9 @@ events::Outcome outcome_of(const Judgement& judgement, int requests) {
 void tell(const Arrived& arrived, const Judgement& judgement) {
   const auto& event = arrived.event;
   if (std::holds_alternative<Ignore>(judgement.decision)) {
-    telemetry::debug("event ignored", {{"node", event.node_name}, {"id", event.id}, {"why", std::string(std::get<Ignore>(judgement.decision).why)}});
+    telemetry::debug(
+        "event ignored",
+        {{"node", event.node_name}, {"id", event.id}, {"why", std::string(std::get<Ignore>(judgement.decision).why)}});
   } else {
     telemetry::info(fmt::format("event settled: {}", name_of(judgement.decision)),
                     {{"node", event.node_name},
@@ -72,7 +74,8 @@ void tell(const Arrived& arrived, const Judgement& judgement) {
   }
   if (!judgement.verdict) return;
   for (const rules::RuleError& error : judgement.verdict->errors) {
-    telemetry::error("a rule set could not be evaluated", {{"node", event.node_name}, {"id", event.id}, {"ruleset", error.rule_set}, {"error", error.reason}});
+    telemetry::error("a rule set could not be evaluated",
+                     {{"node", event.node_name}, {"id", event.id}, {"ruleset", error.rule_set}, {"error", error.reason}});
   }
 }
 
@@ -110,15 +113,16 @@ Result<std::size_t> FaultQuarantine::run(const std::stop_token& stop) {
 Result<> FaultQuarantine::feed(const std::stop_token& stop) {
   while (inbox_.wait_for_room(kMostWaiting, stop)) {
     NW_TRY_ASSIGN(events::Delivery delivery, source_.next(stop));
-    const bool goes_on = std::visit(Overload{[&](Arrived& arrived) { return accept(std::move(arrived)), true; },
-                                             [&](const events::Unreadable& bad) {
-                                               metrics_.received.add();
-                                               metrics_.error("unmarshal_error");
-                                               telemetry::error("an event cannot be read", {{"where", bad.where}, {"error", bad.why}});
-                                               return true;
-                                             },
-                                             [](const events::End&) { return false; }},
-                                    delivery);
+    const bool goes_on = std::visit(
+        Overload{[&](Arrived& arrived) { return accept(std::move(arrived)), true; },
+                 [&](const events::Unreadable& bad) {
+                   metrics_.received.add();
+                   metrics_.error("unmarshal_error");
+                   telemetry::error("an event cannot be read", {{"where", bad.where}, {"error", bad.why}});
+                   return true;
+                 },
+                 [](const events::End&) { return false; }},
+        delivery);
     if (!goes_on) break;
   }
   return {};
@@ -127,7 +131,8 @@ Result<> FaultQuarantine::feed(const std::stop_token& stop) {
 void FaultQuarantine::accept(Arrived arrived) {
   if (!to_act_on(arrived.event)) {
     const int strategy = arrived.event.processing_strategy;
-    return source_.settle(arrived, {.decision = "ignore", .reason = fmt::format("processingStrategy {} asks for no action", strategy)});
+    return source_.settle(arrived,
+                          {.decision = "ignore", .reason = fmt::format("processingStrategy {} asks for no action", strategy)});
   }
   metrics_.received.add();
   if (!can_name_a_node(arrived.event.node_name)) return settle_without_node(arrived, "nodeName cannot be the name of a node");
@@ -137,8 +142,9 @@ void FaultQuarantine::accept(Arrived arrived) {
 std::size_t FaultQuarantine::report_the_rest() {
   const auto left = inbox_.leave();
   for (const Inbox::Left& each : left) {
-    const std::string why = each.trouble.why.empty() ? "it waits for events of its node that come first" : each.trouble.why;
-    source_.settle(each.arrived, {.decision = each.trouble.refused ? "refused" : "waiting", .requests = each.requests, .error = why});
+    const std::string why = each.trouble.why.empty() ? "it waits for its turn" : each.trouble.why;
+    source_.settle(each.arrived,
+                   {.decision = each.trouble.refused ? "refused" : "waiting", .requests = each.requests, .error = why});
   }
   return left.size();
 }
@@ -153,10 +159,13 @@ std::optional<MonoTime> FaultQuarantine::handle(const NodeName& name, const std:
   if (hand.events.empty()) return std::nullopt;
   const WallTime now = hand.trouble.planned_at.value_or(clock_.wall_now());
   std::optional<Plan> plan;                                // of the last attempt
-  const auto outcome = write(name, [&](const kube::Node& node) {
-    plan = plan_for(hand.events, node, judge_, now, options_.quarantine);
-    return plan->patch;
-  }, stop);
+  const auto outcome = write(
+      name,
+      [&](const kube::Node& node) {
+        plan = plan_for(hand.events, node, judge_, now, options_.quarantine);
+        return plan->patch;
+      },
+      stop);
   return std::visit(Overload{[&](const nodes::Unchanged&) { return settle_planned(name, std::move(hand), *plan); },
                              [&](const nodes::Written&) { return settle_planned(name, std::move(hand), *plan); },
                              [&](const nodes::Unknown&) { return settle_missing(name, std::move(hand), false); },
@@ -207,14 +216,16 @@ std::optional<MonoTime> FaultQuarantine::settle_missing(const NodeName& name, In
     metrics_.handling_seconds.observe(std::chrono::duration<double>(now - hand.since[given_up]).count());
     settle_without_node(hand.events[given_up++], "there is no such node");
   }
-  const std::optional<MonoTime> due = given_up < hand.events.size() ? std::optional(hand.since[given_up] + kNodeMayCome) : std::nullopt;
+  const std::optional<MonoTime> due = given_up < hand.events.size() ? std::optional(hand.since[given_up] + kNodeMayCome)
+                                                                    : std::nullopt;
   inbox_.give_back(name, std::move(hand), given_up, {.why = "there is no such node yet"});
   if (due) return due;
   return inbox_.waits(name) ? std::optional(now) : std::nullopt;
 }
 
 // A refusal lasts until something else than the rate is in the way: its body must stay the same to be recognised.
-MonoTime FaultQuarantine::wait(const NodeName& name, InHand hand, WallTime planned_at, const std::optional<Plan>& plan, const Later& later) {
+MonoTime FaultQuarantine::wait(const NodeName& name, InHand hand, WallTime planned_at, const std::optional<Plan>& plan,
+                               const Later& later) {
   Trouble trouble = hand.trouble;
   if (later.reason == Later::Reason::kRefused) {
     if (!trouble.refused) metrics_.error(plan && releases(*plan) ? "untaint_and_uncordon_error" : "taint_and_cordon_error");
@@ -236,7 +247,8 @@ void FaultQuarantine::settle(const Arrived& arrived, const Judgement& judgement,
 
 void FaultQuarantine::settle_without_node(const Arrived& arrived, std::string why) {
   metrics_.error("get_node_cache_error");
-  telemetry::error("an event names no node that is there", {{"node", arrived.event.node_name}, {"id", arrived.event.id}, {"error", why}});
+  telemetry::error("an event names no node that is there",
+                   {{"node", arrived.event.node_name}, {"id", arrived.event.id}, {"error", why}});
   source_.settle(arrived, {.decision = "node-not-found", .error = std::move(why)});
 }
 

@@ -30,8 +30,8 @@ namespace nodeward::quarantine {
 
 struct FaultQuarantineOptions {
   Options quarantine = {};
-  kube::NodeSelection selection = {};          // merged(own_selection(...), what the rules look at)
-  std::vector<std::string> rule_sets = {};     // names of those enabled, for the metrics
+  kube::NodeSelection selection = {};  // merged(own_selection(...), what the rules look at)
+  std::vector<std::string> rule_sets = {};  // names of those enabled, for the metrics
   double qps = 5;
   double burst = 10;
   int workers = 16;
@@ -41,7 +41,8 @@ struct FaultQuarantineOptions {
 
 class FaultQuarantine {
  public:
-  FaultQuarantine(kube::Client& client, events::Source& source, Judge judge, FaultQuarantineOptions options, telemetry::Metrics& registry, Clock& clock);
+  FaultQuarantine(kube::Client& client, events::Source& source, Judge judge, FaultQuarantineOptions options,
+                  telemetry::Metrics& registry, Clock& clock);
 
   // Until stopped, or until the source has ended and its events are settled. The number of events that are not: those whose write
   // the server refuses, and those that still wait after five minutes in which nothing moved; each was reported to the source. 0
@@ -49,11 +50,11 @@ class FaultQuarantine {
   Result<std::size_t> run(const std::stop_token& stop);
 
   struct Readiness {
-    bool ready = false;        // the nodes are read
-    std::string text;          // what it waits for; which nodes the server refuses to have written
+    bool ready = false;  // the nodes are read
+    std::string text;  // what it waits for; which nodes the server refuses to have written
   };
   Readiness readiness() const;
-  void refresh();              // gauges that are read off, before a scrape
+  void refresh();  // gauges that are read off, before a scrape
 
  private:
   Result<> feed(const std::stop_token& stop);
@@ -65,7 +66,8 @@ class FaultQuarantine {
   nodes::Outcome write(const kube::NodeName& name, const nodes::NodeWriter::Plan& plan, const std::stop_token& stop);
   std::optional<MonoTime> settle_planned(const kube::NodeName& name, InHand hand, const Plan& plan);
   std::optional<MonoTime> settle_missing(const kube::NodeName& name, InHand hand, bool gone);
-  MonoTime wait(const kube::NodeName& name, InHand hand, WallTime planned_at, const std::optional<Plan>& plan, const nodes::Later& later);
+  MonoTime wait(const kube::NodeName& name, InHand hand, WallTime planned_at, const std::optional<Plan>& plan,
+                const nodes::Later& later);
   void settle(const events::Arrived& arrived, const Judgement& judgement, int requests);
   void settle_without_node(const events::Arrived& arrived, std::string why);
 
@@ -82,7 +84,7 @@ class FaultQuarantine {
   nodes::NodeView view_;
   nodes::NodeWriter writer_;
   kube::Reflector<kube::Node> reader_;
-  Guarded<std::unordered_map<kube::NodeName, kube::Node>> printed_;   // print_only: nodes as they would be
+  Guarded<std::unordered_map<kube::NodeName, kube::Node>> printed_;  // print_only: nodes as they would be
 };
 
 }  // namespace nodeward::quarantine

@@ -51,7 +51,14 @@ Measures measures_of(const HealthEvent& failure, const rules::Verdict& verdict) 
 }  // namespace
 
 Fold::Fold(const kube::Node& node, const Judge& judge, WallTime now, const Options& options)
-    : judge_(judge), now_(now), options_(options), before_(node), node_(node), read_(read_record(node)), record_(read_.record), patch_(node.name) {
+    : judge_(judge),
+      now_(now),
+      options_(options),
+      before_(node),
+      node_(node),
+      read_(read_record(node)),
+      record_(read_.record),
+      patch_(node.name) {
   if (read_.present) patch_.guarded();
 }
 
@@ -83,7 +90,8 @@ Judgement Fold::open(const HealthEvent& failure, rules::Verdict verdict) {
 }
 
 Judgement Fold::merge(const HealthEvent& failure, rules::Verdict verdict) {
-  if (verdict.matched.empty() && !forced(failure)) return {Ignore{"no rule set matches"}, std::nullopt, std::move(verdict), false};
+  if (verdict.matched.empty() && !forced(failure))
+    return {Ignore{"no rule set matches"}, std::nullopt, std::move(verdict), false};
   // It comes again after it opened the quarantine: its status was lost on the way.
   const bool opener = !failure.id.empty() && record_.events.front().id == failure.id;
   const std::size_t taints = record_.taints.size();
@@ -115,7 +123,8 @@ Judgement Fold::recover(const HealthEvent& recovery) {
 Judgement Fold::release() {
   if (!read_.unreadable.empty()) {
     const Unreadable& bad = read_.unreadable.front();
-    return {Stuck{fmt::format("annotation {} cannot be read: {}", bad.annotation, bad.why)}, Status::kAlreadyQuarantined, {}, false};
+    return {
+        Stuck{fmt::format("annotation {} cannot be read: {}", bad.annotation, bad.why)}, Status::kAlreadyQuarantined, {}, false};
   }
   released_ = true;
   return {Release{.removed = take_off(), .ended = record_.events}, Status::kUnQuarantined, {}, false};
@@ -138,7 +147,8 @@ Measures Fold::take_off() {
   patch_.drop_label(kState);
   if (removed.cordon) take_off_cordon();
   for (const std::string_view suffix : {kCordonBy, kCordonReason, kCordonTimestamp}) patch_.drop_label(options_.label(suffix));
-  for (const std::string_view key : {kEvents, kAppliedTaints, kAppliedLabels, kIsCordoned, kCordonPreExisting, kDryRun}) patch_.drop_annotation(key);
+  for (const std::string_view key : {kEvents, kAppliedTaints, kAppliedLabels, kIsCordoned, kCordonPreExisting, kDryRun})
+    patch_.drop_annotation(key);
   return removed;
 }
 
@@ -147,7 +157,8 @@ void Fold::take_off_cordon() {
   patch_.label(options_.label(kUncordonBy), kOurName, Weight::kOrnament);
   patch_.label(options_.label(kUncordonTimestamp), label_time(now_), Weight::kOrnament);
   if (const auto reason = node_.labels.get(options_.label(kCordonReason))) {
-    patch_.label(options_.label(kUncordonReason), fmt::format("{}{}", reason->substr(0, kReasonKept), kRemoved), Weight::kOrnament);
+    patch_.label(options_.label(kUncordonReason), fmt::format("{}{}", reason->substr(0, kReasonKept), kRemoved),
+                 Weight::kOrnament);
   }
 }
 
@@ -163,7 +174,8 @@ void Fold::taint(const kube::Taint& wanted) {
   const auto listed = std::find_if(record_.taints.begin(), record_.taints.end(), same);
   const auto present = std::find_if(node_.taints.begin(), node_.taints.end(), same);
   if (listed == record_.taints.end()) {
-    record_.taints.push_back({wanted.key, wanted.value, wanted.effect, present != node_.taints.end() && present->value == wanted.value});
+    record_.taints.push_back(
+        {wanted.key, wanted.value, wanted.effect, present != node_.taints.end() && present->value == wanted.value});
     patch_.add_taint(wanted);
   } else if (present == node_.taints.end()) {
     patch_.add_taint(as_taint(*listed));
@@ -186,7 +198,8 @@ void Fold::cordon(const HealthEvent& failure, const rules::Verdict& verdict) {
 
 void Fold::label(const rules::RuleLabel& wanted) {
   merge_label(record_.labels, wanted);
-  const auto winner = std::find_if(record_.labels.begin(), record_.labels.end(), [&](const auto& label) { return label.key == wanted.key; });
+  const auto winner = std::find_if(record_.labels.begin(), record_.labels.end(),
+                                   [&](const auto& label) { return label.key == wanted.key; });
   patch_.label(winner->key, winner->value, Weight::kMark);
 }
 

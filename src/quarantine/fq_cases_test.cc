@@ -11,10 +11,10 @@
 namespace nodeward::quarantine::testing {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 using events::Entity;
 using events::HealthEvent;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 constexpr std::string_view kA1 = "gpu-a-001";
 constexpr auto kFault = "gpu.example.com/fault=fatal:NoSchedule, gpu.example.com/xid=hard:NoSchedule";
@@ -97,16 +97,18 @@ TEST_F(FqCase01, AFatalEventQuarantinesACleanNodeInOneWrite) {
   EXPECT_EQ(s.label(kA1, "gpu.example.com/state"), "fatal");
   EXPECT_EQ(s.label(kA1, "dgxc.nvidia.com/nvsentinel-state"), "quarantined");
   // As other programs of the family write and read it, byte for byte.
-  EXPECT_EQ(s.annotation(kA1, "quarantineHealthEvent"),
-            R"([{"version":1,"agent":"gpu-health-monitor","componentClass":"GPU","checkName":"GpuXidError","isFatal":true,)"
-            R"("message":"Hard fault code 79 on GPU 0","recommendedAction":2,"errorCode":["79"],)"
-            R"("entitiesImpacted":[{"entityType":"GPU","entityValue":"0"}],"metadata":{"trace_id":"7e3c38fbfebf806006fddcd473e06800"},)"
-            R"("generatedTimestamp":{"seconds":1788170400,"nanos":120000000},"nodeName":"gpu-a-001","processingStrategy":1,)"
-            R"("id":"64c66bba-e9a6-390d-9eff-122bc1bcd116"}])");
+  EXPECT_EQ(
+      s.annotation(kA1, "quarantineHealthEvent"),
+      R"([{"version":1,"agent":"gpu-health-monitor","componentClass":"GPU","checkName":"GpuXidError","isFatal":true,)"
+      R"("message":"Hard fault code 79 on GPU 0","recommendedAction":2,"errorCode":["79"],)"
+      R"("entitiesImpacted":[{"entityType":"GPU","entityValue":"0"}],"metadata":{"trace_id":"7e3c38fbfebf806006fddcd473e06800"},)"
+      R"("generatedTimestamp":{"seconds":1788170400,"nanos":120000000},"nodeName":"gpu-a-001","processingStrategy":1,)"
+      R"("id":"64c66bba-e9a6-390d-9eff-122bc1bcd116"}])");
   EXPECT_EQ(s.annotation(kA1, "quarantineHealthEventAppliedTaints"),
             R"([{"key":"gpu.example.com/fault","value":"fatal","effect":"NoSchedule","preExisting":false},)"
             R"({"key":"gpu.example.com/xid","value":"hard","effect":"NoSchedule","preExisting":false}])");
-  EXPECT_EQ(s.annotation(kA1, "quarantineHealthEventAppliedLabels"), R"([{"key":"gpu.example.com/state","value":"fatal","priority":100}])");
+  EXPECT_EQ(s.annotation(kA1, "quarantineHealthEventAppliedLabels"),
+            R"([{"key":"gpu.example.com/state","value":"fatal","priority":100}])");
   EXPECT_EQ(s.annotation(kA1, "quarantineHealthEventIsCordoned"), "True");
   EXPECT_FALSE(s.annotation(kA1, "quarantineHealthEventCordonPreExisting"));
 }
@@ -156,8 +158,9 @@ TEST_F(FqCase05, AWeakerRuleAddsItsTaintAndLeavesTheStrongerLabel) {
   EXPECT_EQ(s.label(kA1, "gpu.example.com/state"), "fatal");
   EXPECT_EQ(s.tracked(kA1).size(), 2U);
   EXPECT_EQ(s.taints(kA1), std::string(kFault) + ", gpu.example.com/soft=degraded:PreferNoSchedule");
-  EXPECT_TRUE(s.annotation(kA1, kAppliedTaints)->ends_with(
-      R"({"key":"gpu.example.com/soft","value":"degraded","effect":"PreferNoSchedule","preExisting":false}])"));
+  EXPECT_TRUE(
+      s.annotation(kA1, kAppliedTaints)
+          ->ends_with(R"({"key":"gpu.example.com/soft","value":"degraded","effect":"PreferNoSchedule","preExisting":false}])"));
 }
 
 TEST_F(FqCase06, ARecoveryOfWhatIsNotTrackedWritesNothing) {
@@ -179,7 +182,8 @@ TEST_F(FqCase07, APartialRecoveryKeepsTheMarks) {
 TEST_F(FqCase08, ACheckLevelRecoveryReleasesInOneWrite) {
   Scenario s;
   Json node = example_node(kA1);
-  node["spec"]["taints"] = {{{"key", "node.kubernetes.io/unschedulable"}, {"effect", "NoSchedule"}, {"timeAdded", "2026-08-31T08:30:00Z"}}};
+  node["spec"]["taints"] = {
+      {{"key", "node.kubernetes.io/unschedulable"}, {"effect", "NoSchedule"}, {"timeAdded", "2026-08-31T08:30:00Z"}}};
   s.add(node);
   s.send("fatal-gpu0");
   s.send("fatal-gpu1");
@@ -209,10 +213,11 @@ TEST_F(FqCase10, ARecoveryAheadOfItsFailureDoesNotHoldItBack) {
 
 TEST_F(FqCase11, AnEventThatNoRuleWantsWritesNothing) {
   Scenario s = given(kA1);
-  EXPECT_EQ(s.send({changed(example_event("fatal-gpu0"), [](HealthEvent& event) {
-              event.is_fatal = false;
-              event.error_codes.reset();
-            })}),
+  EXPECT_EQ(s.send({changed(example_event("fatal-gpu0"),
+                            [](HealthEvent& event) {
+                              event.is_fatal = false;
+                              event.error_codes.reset();
+                            })}),
             "-");
   EXPECT_EQ(s.writes(), 0);
 }
@@ -225,7 +230,8 @@ TEST_F(FqCase12, AnOperatorsCordonIsRecordedAsPreExisting) {
   EXPECT_EQ(s.taints("gpu-a-002"), "node.kubernetes.io/unschedulable=:NoSchedule, gpu.example.com/xid=hard:NoSchedule");
   EXPECT_EQ(s.annotation("gpu-a-002", kCordonPreExisting), "True");
   EXPECT_EQ(s.annotation("gpu-a-002", kIsCordoned), "True");
-  for (const auto* suffix : {"cordon-by", "cordon-reason", "cordon-timestamp"}) EXPECT_FALSE(s.label("gpu-a-002", p(suffix))) << suffix;
+  for (const auto* suffix : {"cordon-by", "cordon-reason", "cordon-timestamp"})
+    EXPECT_FALSE(s.label("gpu-a-002", p(suffix))) << suffix;
   EXPECT_EQ(s.label("gpu-a-002", kState), "quarantined");
   ASSERT_EQ(s.tracked("gpu-a-002").size(), 1U);
   EXPECT_EQ(s.tracked("gpu-a-002")[0].entities->size(), 2U);
@@ -235,7 +241,8 @@ TEST_F(FqCase13, OneOfTwoEntitiesRecoversForGood) {
   Scenario s = given("gpu-a-002", {"multi-entity-precordoned"});
   EXPECT_EQ(s.send("multi-entity-half-healthy"), "AlreadyQuarantined");
   ASSERT_EQ(s.tracked("gpu-a-002").size(), 1U);
-  EXPECT_EQ(s.tracked("gpu-a-002")[0].entities, (std::vector<Entity>(1, Entity{"GPUID", "GPU-1f0c2d3e-0000-4a4a-8b8b-00000000a002"})));
+  EXPECT_EQ(s.tracked("gpu-a-002")[0].entities,
+            (std::vector<Entity>(1, Entity{"GPUID", "GPU-1f0c2d3e-0000-4a4a-8b8b-00000000a002"})));
 }
 
 TEST_F(FqCase14, TheOtherEntityReleasesAndLeavesTheOperatorsCordon) {
@@ -247,7 +254,8 @@ TEST_F(FqCase14, TheOtherEntityReleasesAndLeavesTheOperatorsCordon) {
   EXPECT_EQ(s.writes(), 1);
   EXPECT_TRUE(s.unschedulable("gpu-a-002"));
   EXPECT_THAT(s.traces("gpu-a-002"), IsEmpty());
-  for (const auto* suffix : {"uncordon-by", "uncordon-reason", "uncordon-timestamp"}) EXPECT_FALSE(s.label("gpu-a-002", p(suffix))) << suffix;
+  for (const auto* suffix : {"uncordon-by", "uncordon-reason", "uncordon-timestamp"})
+    EXPECT_FALSE(s.label("gpu-a-002", p(suffix))) << suffix;
   EXPECT_EQ(s.label("gpu-a-002", p("maintenance-ticket")), "T-1042");
   EXPECT_EQ(s.taints("gpu-a-002"), "node.kubernetes.io/unschedulable=:NoSchedule");
 }
@@ -264,7 +272,8 @@ TEST_F(FqCase15, ATaintThatWasThereIsMarkedAndAnOldManualMarkGoes) {
   EXPECT_EQ(s.send({fatal_on_b2()}), "Quarantined");
   EXPECT_EQ(s.writes(), 1);
   EXPECT_EQ(s.taints("gpu-b-002"), "gpu.example.com/fault=fatal:NoSchedule, dedicated=training:NoSchedule");
-  EXPECT_EQ(s.annotation("gpu-b-002", kAppliedTaints), R"([{"key":"gpu.example.com/fault","value":"fatal","effect":"NoSchedule","preExisting":true}])");
+  EXPECT_EQ(s.annotation("gpu-b-002", kAppliedTaints),
+            R"([{"key":"gpu.example.com/fault","value":"fatal","effect":"NoSchedule","preExisting":true}])");
   EXPECT_FALSE(s.annotation("gpu-b-002", kUncordonedManually));
   EXPECT_TRUE(s.unschedulable("gpu-b-002"));
   EXPECT_EQ(s.label("gpu-b-002", p("uncordon-by")), "NVSentinel");     // of an earlier release: stays until the next
@@ -388,10 +397,11 @@ TEST_F(FqCase26, AForcedHoldCordonsInTheNameOfItsCreator) {
 
 TEST_F(FqCase27, AForcedHoldWithOddTextsIsMadeLegal) {
   Scenario s = given(kA1);
-  EXPECT_EQ(s.send({changed(example_event("force-hold"), [](HealthEvent& event) {
-              event.metadata.reset();
-              event.message = "Stop now.";
-            })}),
+  EXPECT_EQ(s.send({changed(example_event("force-hold"),
+                            [](HealthEvent& event) {
+                              event.metadata.reset();
+                              event.message = "Stop now.";
+                            })}),
             "Quarantined");
   EXPECT_EQ(s.label(kA1, p("cordon-by")), "ops-console");
   EXPECT_EQ(s.label(kA1, p("cordon-reason")), "Stop-now");

@@ -37,7 +37,8 @@ void Inbox::give_back(const NodeName& node, InHand hand, std::size_t settled, Tr
   const auto place = entries_.find(node);
   if (place == entries_.end()) return;
   Entry& entry = place->second;
-  for (std::size_t i = hand.events.size(); i > settled; --i) entry.waiting.push_front({std::move(hand.events[i - 1]), hand.since[i - 1]});
+  for (std::size_t i = hand.events.size(); i > settled; --i)
+    entry.waiting.push_front({std::move(hand.events[i - 1]), hand.since[i - 1]});
   refused_nodes_ += (trouble.refused ? 1 : 0) - (entry.trouble.refused ? 1 : 0);
   entry.trouble = std::move(trouble);
   if (settled > 0) {
@@ -99,7 +100,8 @@ std::vector<Inbox::Left> Inbox::leave() {
   const std::lock_guard lock(mutex_);
   std::vector<Left> left;
   for (auto& [name, entry] : entries_) {
-    for (Waiting& waiting : entry.waiting) left.push_back({std::move(waiting.arrived), entry.trouble, std::exchange(entry.requests, 0)});
+    for (Waiting& waiting : entry.waiting)
+      left.push_back({std::move(waiting.arrived), entry.trouble, std::exchange(entry.requests, 0)});
   }
   entries_.clear();
   unsettled_ = refused_nodes_ = 0;

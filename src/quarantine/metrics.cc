@@ -25,31 +25,42 @@ std::optional<double> seconds_since(const std::optional<events::Timestamp>& time
   return seconds > 0 ? std::optional(seconds) : std::nullopt;
 }
 
-telemetry::MetricLabels taint_labels(const kube::Taint& taint) { return {{"taint_key", taint.key}, {"taint_effect", taint.effect}}; }
+telemetry::MetricLabels taint_labels(const kube::Taint& taint) {
+  return {{"taint_key", taint.key}, {"taint_effect", taint.effect}};
+}
 
 }  // namespace
 
 Metrics::Metrics(telemetry::Metrics& registry)
     : received(registry.counter("fault_quarantine_events_received_total", "Health events taken from the source.")),
-      processed(registry.counter("fault_quarantine_events_successfully_processed_total", "Health events that ended with a status.")),
-      errors(registry.counter("fault_quarantine_processing_errors_total", "Errors met while events were processed.", {"error_type"})),
-      handling_seconds(registry.histogram("fault_quarantine_event_handling_duration_seconds", "From an event's arrival to its being settled.", kSeconds)),
+      processed(
+          registry.counter("fault_quarantine_events_successfully_processed_total", "Health events that ended with a status.")),
+      errors(registry.counter("fault_quarantine_processing_errors_total", "Errors met while events were processed.",
+                              {"error_type"})),
+      handling_seconds(registry.histogram("fault_quarantine_event_handling_duration_seconds",
+                                          "From an event's arrival to its being settled.", kSeconds)),
       backlog(registry.gauge("fault_quarantine_event_backlog_count", "Health events that are not settled yet.")),
       nodes_quarantined(registry.counter("fault_quarantine_nodes_quarantined_total", "Times a node was quarantined.", {"node"})),
       nodes_unquarantined(registry.counter("fault_quarantine_nodes_unquarantined_total", "Times a node was released.", {"node"})),
-      quarantined_now(registry.gauge("fault_quarantine_current_quarantined_nodes", "1 for a node that is quarantined now.", {"node"})),
-      taints_applied(registry.counter("fault_quarantine_taints_applied_total", "Taints asked for.", {"taint_key", "taint_effect"})),
-      taints_removed(registry.counter("fault_quarantine_taints_removed_total", "Taints taken off.", {"taint_key", "taint_effect"})),
+      quarantined_now(
+          registry.gauge("fault_quarantine_current_quarantined_nodes", "1 for a node that is quarantined now.", {"node"})),
+      taints_applied(
+          registry.counter("fault_quarantine_taints_applied_total", "Taints asked for.", {"taint_key", "taint_effect"})),
+      taints_removed(
+          registry.counter("fault_quarantine_taints_removed_total", "Taints taken off.", {"taint_key", "taint_effect"})),
       labels_applied(registry.counter("fault_quarantine_labels_applied_total", "Labels of rule sets asked for.", {"label_key"})),
       labels_removed(registry.counter("fault_quarantine_labels_removed_total", "Labels of rule sets taken off.", {"label_key"})),
       cordons_applied(registry.counter("fault_quarantine_cordons_applied_total", "Cordons asked for.")),
       cordons_removed(registry.counter("fault_quarantine_cordons_removed_total", "Cordons taken off.")),
-      evaluations(registry.counter("fault_quarantine_ruleset_evaluations_total", "Rule sets evaluated on nodes not yet quarantined.", {"ruleset", "status"})),
-      quarantine_seconds(
-          registry.histogram("fault_quarantine_node_quarantine_duration_seconds", "From a failure's own time to its node being quarantined.", kSeconds)),
-      remediation_seconds(registry.histogram("fault_quarantine_node_remediation_duration_seconds", "From a failure's own time to its node being released.",
-                                             remediation_buckets(), {"recommended_action"})),
-      breaker_utilization(registry.gauge("fault_quarantine_breaker_utilization", "Share of GPU nodes in the breaker's window.")) {}
+      evaluations(registry.counter("fault_quarantine_ruleset_evaluations_total",
+                                   "Rule sets evaluated on nodes not yet quarantined.", {"ruleset", "status"})),
+      quarantine_seconds(registry.histogram("fault_quarantine_node_quarantine_duration_seconds",
+                                            "From a failure's own time to its node being quarantined.", kSeconds)),
+      remediation_seconds(registry.histogram("fault_quarantine_node_remediation_duration_seconds",
+                                             "From a failure's own time to its node being released.", remediation_buckets(),
+                                             {"recommended_action"})),
+      breaker_utilization(registry.gauge("fault_quarantine_breaker_utilization", "Share of GPU nodes in the breaker's window.")) {
+}
 
 void Metrics::count(const kube::NodeName& node, const Judgement& judgement, const events::HealthEvent& event,
                     const std::vector<std::string>& rule_sets, WallTime now) {

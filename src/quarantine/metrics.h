@@ -15,8 +15,8 @@ struct Metrics {
   explicit Metrics(telemetry::Metrics& registry);
 
   // One event of a node, settled as judged. `rule_sets`: the names of all that are enabled.
-  void count(const kube::NodeName& node, const Judgement& judgement, const events::HealthEvent& event, const std::vector<std::string>& rule_sets,
-             WallTime now);
+  void count(const kube::NodeName& node, const Judgement& judgement, const events::HealthEvent& event,
+             const std::vector<std::string>& rule_sets, WallTime now);
   void error(std::string_view type) { errors.add(1, {{"error_type", std::string(type)}}); }
 
   telemetry::Counter& received;

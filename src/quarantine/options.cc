@@ -20,13 +20,14 @@ kube::KeySet merged(const kube::KeySet& a, const kube::KeySet& b) {
 kube::NodeSelection own_selection(const Options& options, std::span<const std::string> rule_label_keys) {
   kube::NodeSelection selection;
   selection.spec = true;
-  for (const std::string_view suffix : {kCordonBy, kCordonReason, kCordonTimestamp, kUncordonBy, kUncordonReason, kUncordonTimestamp}) {
+  for (const std::string_view suffix :
+       {kCordonBy, kCordonReason, kCordonTimestamp, kUncordonBy, kUncordonReason, kUncordonTimestamp}) {
     selection.labels.keys.push_back(options.label(suffix));
   }
   selection.labels.keys.emplace_back(kState);
   selection.labels.keys.insert(selection.labels.keys.end(), rule_label_keys.begin(), rule_label_keys.end());
-  for (const std::string_view key :
-       {kEvents, kAppliedTaints, kAppliedLabels, kIsCordoned, kCordonPreExisting, kDryRun, kUncordonedManually, kUntaintedManually}) {
+  for (const std::string_view key : {kEvents, kAppliedTaints, kAppliedLabels, kIsCordoned, kCordonPreExisting, kDryRun,
+                                     kUncordonedManually, kUntaintedManually}) {
     selection.annotations.keys.emplace_back(key);
   }
   return selection;

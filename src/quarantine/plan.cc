@@ -31,7 +31,8 @@ bool to_act_on(const events::HealthEvent& event) {
   return event.processing_strategy == events::kStrategyUnspecified || event.processing_strategy == events::kExecuteRemediation;
 }
 
-Plan plan_for(std::span<const events::Arrived> waiting, const kube::Node& node, const Judge& judge, WallTime now, const Options& options) {
+Plan plan_for(std::span<const events::Arrived> waiting, const kube::Node& node, const Judge& judge, WallTime now,
+              const Options& options) {
   Fold fold(node, judge, now, options);
   for (const events::Arrived& arrived : waiting) {
     if (!fold.take(arrived.event)) break;

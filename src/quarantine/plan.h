@@ -37,15 +37,23 @@ struct Measures {
   bool cordon = false;
 };
 
-struct Ignore { std::string_view why; };             // nothing changes
-struct Quarantine { Measures applied; };             // opens the quarantine
-struct Merge { Measures added; };                    // a failure on a quarantined node; added: taints and cordon it had not yet
-struct PartialRecovery {};                           // other failures remain
-struct Release {                                     // the last failure is cleared
+struct Ignore {
+  std::string_view why;
+};  // nothing changes
+struct Quarantine {
+  Measures applied;
+};  // opens the quarantine
+struct Merge {
+  Measures added;
+};  // a failure on a quarantined node; added: taints and cordon it had not yet
+struct PartialRecovery {};  // other failures remain
+struct Release {  // the last failure is cleared
   Measures removed;
   Tracked ended;
 };
-struct Stuck { std::string why; };                   // the last failure is cleared, but the record does not say what to undo
+struct Stuck {
+  std::string why;
+};  // the last failure is cleared, but the record does not say what to undo
 using Decision = std::variant<Ignore, Quarantine, Merge, PartialRecovery, Release, Stuck>;
 std::string_view name_of(const Decision& decision);  // "ignore", "quarantine", "merge", ...
 
@@ -54,7 +62,7 @@ struct Judgement {
   std::optional<Status> status;
   // Of a failure; the rules are not asked about a recovery.
   std::optional<rules::Verdict> verdict = {};
-  bool fresh = true;               // judged on a node that was not quarantined
+  bool fresh = true;  // judged on a node that was not quarantined
 };
 
 struct Plan {
@@ -69,6 +77,7 @@ using Judge = std::function<rules::Verdict(const events::HealthEvent&, const kub
 bool to_act_on(const events::HealthEvent& event);
 
 // `waiting` holds at least one event, all of this node.
-Plan plan_for(std::span<const events::Arrived> waiting, const kube::Node& node, const Judge& judge, WallTime now, const Options& options);
+Plan plan_for(std::span<const events::Arrived> waiting, const kube::Node& node, const Judge& judge, WallTime now,
+              const Options& options);
 
 }  // namespace nodeward::quarantine

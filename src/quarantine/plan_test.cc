@@ -14,11 +14,11 @@
 namespace nodeward::quarantine::testing {
 namespace {
 
+using events::HealthEvent;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
-using events::HealthEvent;
 
 const std::string kEventData = NW_SOURCE_DIR "/tests/data/events/";
 constexpr std::string_view kGpuTaint = "gpu.example.com/fault=fatal:NoSchedule";
@@ -87,7 +87,8 @@ TEST_F(PlanR03, FailuresThatWaitTogetherAreOneWriteWithTheSameEnd) {
 
 TEST_F(PlanR03, AFoldEndsBeforeAReleaseAndAfterIt) {
   const auto first = both_[0];
-  EXPECT_EQ(scenario_.send({first, recovery_of(first), first, both_[1]}), "Quarantined, UnQuarantined, Quarantined, AlreadyQuarantined");
+  EXPECT_EQ(scenario_.send({first, recovery_of(first), first, both_[1]}),
+            "Quarantined, UnQuarantined, Quarantined, AlreadyQuarantined");
   EXPECT_EQ(scenario_.writes(), 3);
   EXPECT_EQ(scenario_.tracked("gpu-a-017").size(), 2U);
 }
@@ -114,8 +115,9 @@ TEST(PlanR06, OurValueStandsInThePlaceOfAnothersAndIsTakenOff) {
   s.add(parse_json(read_file(NW_SOURCE_DIR "/tests/data/fault-quarantine/node-same-key-other-value.json").value()).value());
   const auto fatal = events_of("one-fatal-018.jsonl");
   EXPECT_EQ(s.send(fatal), "Quarantined");
-  EXPECT_EQ(s.taints("gpu-a-018"),
-            "gpu.example.com/fault=fatal:NoSchedule, gpu.example.com/fault=watch:PreferNoSchedule, nvidia.com/gpu=present:NoSchedule");
+  EXPECT_EQ(
+      s.taints("gpu-a-018"),
+      "gpu.example.com/fault=fatal:NoSchedule, gpu.example.com/fault=watch:PreferNoSchedule, nvidia.com/gpu=present:NoSchedule");
   HealthEvent recovery = recovery_of(fatal[0]);
   recovery.entities.reset();
   recovery.error_codes.reset();
@@ -126,8 +128,8 @@ TEST(PlanR06, OurValueStandsInThePlaceOfAnothersAndIsTakenOff) {
 TEST(PlanR07, DerivedLabelValuesAreAlwaysLegal) {
   const std::regex legal("([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?");
   const std::string many(62, 'a');
-  for (const std::string& name : {many + "_b", std::string("gpu-fatal."), std::string("größe"), std::string(80, 'x'), std::string("--"),
-                                  std::string("_"), std::string()}) {
+  for (const std::string& name : {many + "_b", std::string("gpu-fatal."), std::string("größe"), std::string(80, 'x'),
+                                  std::string("--"), std::string("_"), std::string()}) {
     for (const std::string& creator : {std::string("ops@example.org"), std::string("-"), std::string(200, 'c')}) {
       Scenario s({{.name = name, .cordon = true}});
       s.add(bare_node("gpu-a-001"));
@@ -153,7 +155,11 @@ TEST(PlanR22, EveryStepOfTheMatchingTableEndsAsWanted) {
   Scenario s(two_rules());
   s.add(bare_node("gpu-m-1"));
   // Per step: status, entries tracked afterwards, writes.
-  struct Step { std::string_view status; std::size_t entries; int writes; };
+  struct Step {
+    std::string_view status;
+    std::size_t entries;
+    int writes;
+  };
   constexpr Step kSteps[] = {{"-", 0, 0},                  // nothing to recover
                              {"Quarantined", 1, 1},
                              {"AlreadyQuarantined", 1, 0},       // same failure, new text

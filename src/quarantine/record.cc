@@ -100,8 +100,9 @@ ReadRecord read_record(const kube::Node& node) {
 std::string annotation_text(const std::vector<AppliedTaint>& taints) {
   std::string list;
   for (const AppliedTaint& taint : taints) {
-    list += fmt::format(R"({}{{"key":{},"value":{},"effect":{},"preExisting":{}}})", list.empty() ? "" : ",", events::go_quoted(taint.key),
-                        events::go_quoted(taint.value), events::go_quoted(taint.effect), taint.pre_existing);
+    list += fmt::format(R"({}{{"key":{},"value":{},"effect":{},"preExisting":{}}})", list.empty() ? "" : ",",
+                        events::go_quoted(taint.key), events::go_quoted(taint.value), events::go_quoted(taint.effect),
+                        taint.pre_existing);
   }
   return "[" + list + "]";
 }
@@ -109,7 +110,8 @@ std::string annotation_text(const std::vector<AppliedTaint>& taints) {
 std::string annotation_text(const std::vector<rules::RuleLabel>& labels) {
   std::string list;
   for (const rules::RuleLabel& label : labels) {
-    list += fmt::format(R"({}{{"key":{},"value":{})", list.empty() ? "" : ",", events::go_quoted(label.key), events::go_quoted(label.value));
+    list += fmt::format(R"({}{{"key":{},"value":{})", list.empty() ? "" : ",", events::go_quoted(label.key),
+                        events::go_quoted(label.value));
     if (label.priority != 0) list += fmt::format(R"(,"priority":{})", label.priority);
     if (label.order != 0) list += fmt::format(R"(,"order":{})", label.order);
     list += "}";

@@ -37,18 +37,24 @@ TEST(Record, ReadsWhatOlderWritersLeft) {
 }
 
 TEST(Record, WritesTheBytesOfTheFamily) {
-  EXPECT_EQ(annotation_text(std::vector<AppliedTaint>{{"gpu.example.com/fault", "fatal", "NoSchedule", false}, {"k", "", "NoExecute", true}}),
+  EXPECT_EQ(annotation_text(
+                std::vector<AppliedTaint>{{"gpu.example.com/fault", "fatal", "NoSchedule", false}, {"k", "", "NoExecute", true}}),
             R"([{"key":"gpu.example.com/fault","value":"fatal","effect":"NoSchedule","preExisting":false},)"
             R"({"key":"k","value":"","effect":"NoExecute","preExisting":true}])");
-  EXPECT_EQ(annotation_text(std::vector<rules::RuleLabel>{{"a", "x", 100, 0}, {"b", "y", 70, 7}, {"c", "z", 0, 1}, {"d", "", 0, 0}}),
-            R"([{"key":"a","value":"x","priority":100},{"key":"b","value":"y","priority":70,"order":7},)"
-            R"({"key":"c","value":"z","order":1},{"key":"d","value":""}])");
+  EXPECT_EQ(
+      annotation_text(std::vector<rules::RuleLabel>{{"a", "x", 100, 0}, {"b", "y", 70, 7}, {"c", "z", 0, 1}, {"d", "", 0, 0}}),
+      R"([{"key":"a","value":"x","priority":100},{"key":"b","value":"y","priority":70,"order":7},)"
+      R"({"key":"c","value":"z","order":1},{"key":"d","value":""}])");
 }
 
 TEST(Record, WhatCannotBeReadIsNamedAndCountsAsEmpty) {
-  struct Case { std::string_view key; std::string_view text; };
-  for (const auto& [key, text] : {Case{kEvents, "{broken"}, Case{kAppliedTaints, "[{broken"}, Case{kAppliedTaints, R"([{"key":1}])"},
-                                  Case{kAppliedTaints, R"({"key":"k"})"}, Case{kAppliedLabels, R"(["a"])"}, Case{kAppliedLabels, R"([{"priority":"x"}])"}}) {
+  struct Case {
+    std::string_view key;
+    std::string_view text;
+  };
+  for (const auto& [key, text] : {Case{kEvents, "{broken"}, Case{kAppliedTaints, "[{broken"},
+                                  Case{kAppliedTaints, R"([{"key":1}])"}, Case{kAppliedTaints, R"({"key":"k"})"},
+                                  Case{kAppliedLabels, R"(["a"])"}, Case{kAppliedLabels, R"([{"priority":"x"}])"}}) {
     const ReadRecord read = read_record(node_with(key, text));
     ASSERT_EQ(read.unreadable.size(), 1U) << text;
     EXPECT_EQ(read.unreadable[0].annotation, key);

@@ -45,7 +45,8 @@ rules::Verdict verdict_of(const std::vector<Rule>& rules, const HealthEvent& eve
 
 bool holds_code(const HealthEvent& event, std::initializer_list<std::string_view> codes) {
   const auto all = event.error_codes.value_or(std::vector<std::string>());
-  return std::any_of(all.begin(), all.end(), [&](const auto& code) { return std::find(codes.begin(), codes.end(), code) != codes.end(); });
+  return std::any_of(all.begin(), all.end(),
+                     [&](const auto& code) { return std::find(codes.begin(), codes.end(), code) != codes.end(); });
 }
 
 }  // namespace
@@ -59,13 +60,19 @@ std::vector<Rule> example_rules() {
   return {
       {.name = "gpu-fatal",
        .priority = 100,
-       .when = [=](const auto& e, const auto& n) { return e.agent == "gpu-health-monitor" && e.component_class == "GPU" && e.is_fatal && managed(n); },
+       .when =
+           [=](const auto& e, const auto& n) {
+             return e.agent == "gpu-health-monitor" && e.component_class == "GPU" && e.is_fatal && managed(n);
+           },
        .taint = kube::Taint{"gpu.example.com/fault", "fatal", "NoSchedule", {}},
        .label = {{"gpu.example.com/state", "fatal"}},
        .cordon = true},
       {.name = "gpu-degraded",
        .priority = 10,
-       .when = [](const auto& e, const auto&) { return e.agent == "gpu-health-monitor" && (e.check_name == "GpuThermalWatch" || e.check_name == "GpuPowerWatch"); },
+       .when =
+           [](const auto& e, const auto&) {
+             return e.agent == "gpu-health-monitor" && (e.check_name == "GpuThermalWatch" || e.check_name == "GpuPowerWatch");
+           },
        .taint = kube::Taint{"gpu.example.com/soft", "degraded", "PreferNoSchedule", {}},
        .label = {{"gpu.example.com/state", "degraded"}}},
       {.name = "kernel-log-fatal",
@@ -74,7 +81,10 @@ std::vector<Rule> example_rules() {
        .cordon = true},
       {.name = "xid-hard-codes",
        .priority = 60,
-       .when = [](const auto& e, const auto&) { return holds_code(e, {"48", "79", "95"}); },
+       .when =
+           [](const auto& e, const auto&) {
+             return holds_code(e, {"48", "79", "95"});
+           },
        .taint = kube::Taint{"gpu.example.com/xid", "hard", "NoSchedule", {}},
        .cordon = true},
       {.name = "nic-fatal",
@@ -82,13 +92,20 @@ std::vector<Rule> example_rules() {
        .when = [](const auto& e, const auto&) { return e.agent == "nic-health-monitor" && e.is_fatal; },
        .taint = kube::Taint{"net.example.com/link", "down", "NoExecute", {}},
        .cordon = true},
-      {.name = "maintenance", .priority = 5, .when = [](const auto& e, const auto&) { return e.agent == "csp-health-monitor" && e.is_fatal; }, .cordon = true},
-      {.name = "preflight-fatal", .when = [](const auto& e, const auto&) { return e.agent.starts_with("preflight-") && e.is_fatal; }, .cordon = true},
+      {.name = "maintenance",
+       .priority = 5,
+       .when = [](const auto& e, const auto&) { return e.agent == "csp-health-monitor" && e.is_fatal; },
+       .cordon = true},
+      {.name = "preflight-fatal",
+       .when = [](const auto& e, const auto&) { return e.agent.starts_with("preflight-") && e.is_fatal; },
+       .cordon = true},
       {.name = "needs-replacement",
        .priority = 70,
-       .when = [](const auto& e, const auto& n) {
-         return (e.recommended_action == 24 || e.recommended_action == 25) && !e.is_healthy && n.labels.get("nvidia.com/gpu.present") == "true";
-       },
+       .when =
+           [](const auto& e, const auto& n) {
+             return (e.recommended_action == 24 || e.recommended_action == 25) && !e.is_healthy &&
+                    n.labels.get("nvidia.com/gpu.present") == "true";
+           },
        .label = {{"ops.example.com/replace", "requested"}},
        .cordon = true},
   };
@@ -126,7 +143,9 @@ Scenario::Scenario(std::vector<Rule> rules, Options options) : Scenario(judge_by
 }
 
 Scenario::Scenario(Judge judge, Options options)
-    : judge_(std::move(judge)), options_(std::move(options)), selection_{.labels = {.all = true, .keys = {}}, .annotations = {.all = true, .keys = {}}, .spec = true} {}
+    : judge_(std::move(judge)),
+      options_(std::move(options)),
+      selection_{.labels = {.all = true, .keys = {}}, .annotations = {.all = true, .keys = {}}, .spec = true} {}
 
 Json& Scenario::add(Json node) {
   const std::string name = node["metadata"]["name"];
@@ -163,7 +182,8 @@ void Scenario::work(const std::string& name, std::vector<events::Arrived> waitin
       ++writes_;
       bodies_.push_back(body->json);
       Json patch = parse_json(body->json).value();
-      if (body->guarded) NW_CHECK(patch["metadata"]["resourceVersion"] == seen.version.str(), "a guard names the version planned on");
+      if (body->guarded)
+        NW_CHECK(patch["metadata"]["resourceVersion"] == seen.version.str(), "a guard names the version planned on");
       patch["metadata"].erase("resourceVersion");
       node.object.merge_patch(patch);
       ++node.version;
@@ -198,7 +218,8 @@ bool Scenario::unschedulable(std::string_view node) const {
 std::string Scenario::taints(std::string_view node) const {
   std::string text;
   for (const Json& taint : nodes_.at(std::string(node)).object["spec"].value("taints", Json::array())) {
-    text += fmt::format("{}{}={}:{}", text.empty() ? "" : ", ", taint.value("key", ""), taint.value("value", ""), taint.value("effect", ""));
+    text += fmt::format("{}{}={}:{}", text.empty() ? "" : ", ", taint.value("key", ""), taint.value("value", ""),
+                        taint.value("effect", ""));
   }
   return text;
 }
@@ -211,7 +232,8 @@ std::vector<std::string> Scenario::traces(std::string_view node) const {
   for (const std::string_view key : {kEvents, kAppliedTaints, kAppliedLabels, kIsCordoned, kCordonPreExisting}) {
     if (annotation(node, key)) found.emplace_back(key);
   }
-  for (const std::string& key : {std::string(kState), options_.label(kCordonBy), options_.label(kCordonReason), options_.label(kCordonTimestamp)}) {
+  for (const std::string& key :
+       {std::string(kState), options_.label(kCordonBy), options_.label(kCordonReason), options_.label(kCordonTimestamp)}) {
     if (label(node, key)) found.push_back(key);
   }
   return found;

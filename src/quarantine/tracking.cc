@@ -24,8 +24,8 @@ bool holds(const std::vector<T>& list, const T& wanted) {
 }
 
 bool same_check(const HealthEvent& a, const HealthEvent& b) {
-  return a.agent == b.agent && a.component_class == b.component_class && a.check_name == b.check_name && a.node_name == b.node_name &&
-         a.version == b.version;
+  return a.agent == b.agent && a.component_class == b.component_class && a.check_name == b.check_name &&
+         a.node_name == b.node_name && a.version == b.version;
 }
 
 // Which entities and which codes; the keys meant are all their pairs. nullopt: every one.
@@ -61,7 +61,8 @@ std::vector<HealthEvent> without(const HealthEvent& event, const Area& area) {
   const auto outside_entities = std::stable_partition(entities.begin(), entities.end(), inside);
   codes.erase(std::remove_if(codes.begin(), codes.end(), inside), codes.end());
   std::vector<HealthEvent> rest;
-  if (outside_entities != entities.end()) rest.emplace_back(event).entities = std::vector<Entity>(outside_entities, entities.end());
+  if (outside_entities != entities.end())
+    rest.emplace_back(event).entities = std::vector<Entity>(outside_entities, entities.end());
   if (!codes.empty()) {
     HealthEvent& copy = rest.emplace_back(event);
     if (outside_entities != entities.end()) copy.entities = std::vector<Entity>(entities.begin(), outside_entities);
@@ -98,8 +99,9 @@ bool covers(const Tracked& tracked, const HealthEvent& failure) {
 }  // namespace
 
 bool add(Tracked& tracked, const HealthEvent& failure) {
-  cut(tracked, keys_of(failure),
-      [&](const HealthEvent& event) { return same_check(event, failure) && event.recommended_action != failure.recommended_action; });
+  cut(tracked, keys_of(failure), [&](const HealthEvent& event) {
+    return same_check(event, failure) && event.recommended_action != failure.recommended_action;
+  });
   if (covers(tracked, failure)) return false;
   tracked.push_back(failure);
   return true;
