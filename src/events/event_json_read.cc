@@ -59,7 +59,8 @@ const Json* find(const Json& object, std::string_view name) {
 // be becomes the problem, and the object is given up then.
 class Members {
  public:
-  Members(const Json& object, std::string path, std::string& problem) : object_(object), path_(std::move(path)), problem_(problem) {
+  Members(const Json& object, std::string path, std::string& problem)
+      : object_(object), path_(std::move(path)), problem_(problem) {
     if (!object.is_object()) wrong(path_, "an object", object);
   }
 
@@ -141,7 +142,9 @@ class Members {
 
  private:
   const Json* member(std::string_view name) const { return problem_.empty() ? find(object_, name) : nullptr; }
-  std::string path_of(std::string_view name) const { return path_.empty() ? std::string(name) : fmt::format("{}.{}", path_, name); }
+  std::string path_of(std::string_view name) const {
+    return path_.empty() ? std::string(name) : fmt::format("{}.{}", path_, name);
+  }
   void wrong(std::string_view path, std::string_view wanted, const Json& value) {
     if (problem_.empty()) problem_ = fmt::format("{}: must be {}, not {}", path, wanted, kind_of(value));
   }
@@ -153,12 +156,14 @@ class Members {
   }
   static std::optional<std::int64_t> whole_number(const Json& value) {
     if (value.is_string()) return parse_int(value.get_ref<const std::string&>());
-    if (value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{std::numeric_limits<std::int64_t>::max()}) return std::nullopt;
+    if (value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{std::numeric_limits<std::int64_t>::max()})
+      return std::nullopt;
     if (value.is_number_integer()) return value.get<std::int64_t>();
     if (!value.is_number_float()) return std::nullopt;
     const double number = value.get<double>();
     constexpr double kExact = 9007199254740992.0;   // 2^53: above it a double no longer tells whole numbers apart
-    if (!(number >= -kExact && number <= kExact) || number != static_cast<double>(static_cast<std::int64_t>(number))) return std::nullopt;
+    if (!(number >= -kExact && number <= kExact) || number != static_cast<double>(static_cast<std::int64_t>(number)))
+      return std::nullopt;
     return static_cast<std::int64_t>(number);
   }
   template <class T, class Read>
@@ -204,7 +209,8 @@ Result<HealthEvent> read_event(const Json& json, const std::string& path) {
 Result<HealthEvent> read_named_event(const Json& json, const std::string& path) {
   NW_TRY_ASSIGN(HealthEvent event, read_event(json, path));
   if (event.node_name.empty()) {
-    return fail(ErrorCode::kInvalid, fmt::format("{}nodeName: missing or empty; an event must name its node", path.empty() ? "" : path + "."));
+    return fail(ErrorCode::kInvalid,
+                fmt::format("{}nodeName: missing or empty; an event must name its node", path.empty() ? "" : path + "."));
   }
   return event;
 }
@@ -229,9 +235,11 @@ Result<std::vector<HealthEvent>> alone(Result<HealthEvent> event) {
   return events;
 }
 
-Result<std::vector<HealthEvent>> read_list(const Json& list, std::string_view path, Result<HealthEvent> (*read)(const Json&, const std::string&)) {
+Result<std::vector<HealthEvent>> read_list(const Json& list, std::string_view path,
+                                           Result<HealthEvent> (*read)(const Json&, const std::string&)) {
   if (!list.is_array()) {
-    return fail(ErrorCode::kInvalid, fmt::format("{}{}must be a list of events, not {}", path, path.empty() ? "" : ": ", kind_of(list)));
+    return fail(ErrorCode::kInvalid,
+                fmt::format("{}{}must be a list of events, not {}", path, path.empty() ? "" : ": ", kind_of(list)));
   }
   std::vector<HealthEvent> events;
   events.reserve(list.size());

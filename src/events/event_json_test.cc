@@ -74,11 +74,24 @@ TEST(EventJson, ReadsARecordThatAnOlderWriterLeftAsOneObject) {
 }
 
 TEST(EventJson, WritesMembersInProtoOrderAndLeavesZerosOut) {
-  const HealthEvent all{.version = 1, .agent = "a", .component_class = "c", .check_name = "k", .is_fatal = true, .is_healthy = true,
-                        .message = "m", .recommended_action = -1, .error_codes = {{"e", ""}}, .entities = {{{"t", ""}, {"", "v"}}},
-                        .metadata = {{{"b", ""}, {"a", "1"}}}, .generated = Timestamp{0, 7}, .node_name = "n",
-                        .quarantine_overrides = Overrides{.force = true}, .drain_overrides = Overrides{.skip = true},
-                        .processing_strategy = 3, .id = "i", .custom_recommended_action = "u"};
+  const HealthEvent all{.version = 1,
+                        .agent = "a",
+                        .component_class = "c",
+                        .check_name = "k",
+                        .is_fatal = true,
+                        .is_healthy = true,
+                        .message = "m",
+                        .recommended_action = -1,
+                        .error_codes = {{"e", ""}},
+                        .entities = {{{"t", ""}, {"", "v"}}},
+                        .metadata = {{{"b", ""}, {"a", "1"}}},
+                        .generated = Timestamp{0, 7},
+                        .node_name = "n",
+                        .quarantine_overrides = Overrides{.force = true},
+                        .drain_overrides = Overrides{.skip = true},
+                        .processing_strategy = 3,
+                        .id = "i",
+                        .custom_recommended_action = "u"};
   EXPECT_EQ(to_stored_json(all),
             R"({"version":1,"agent":"a","componentClass":"c","checkName":"k","isFatal":true,"isHealthy":true,"message":"m",)"
             R"("recommendedAction":-1,"errorCode":["e",""],"entitiesImpacted":[{"entityType":"t"},{"entityValue":"v"}],)"
@@ -98,25 +111,33 @@ TEST(EventJson, WritesMembersInProtoOrderAndLeavesZerosOut) {
 TEST(EventJson, EscapesAsGoDoes) {
   EXPECT_EQ(go_quoted("<a> & \"b\\\" \x01\x1f\x7f"), "\"\\u003ca\\u003e \\u0026 \\\"b\\\\\\\" \\u0001\\u001f\x7f\"");
   EXPECT_EQ(go_quoted("\b\f\n\r\t"), R"("\b\f\n\r\t")");
-  EXPECT_EQ(go_quoted("\xe2\x80\xa8\xe2\x80\xa9\xe2\x80\xaa gr\xc3\xb6\xc3\x9f""e \xf4\x8f\xbf\xbf"), "\"\\u2028\\u2029\xe2\x80\xaa gr\xc3\xb6\xc3\x9f""e \xf4\x8f\xbf\xbf\"");
+  EXPECT_EQ(go_quoted("\xe2\x80\xa8\xe2\x80\xa9\xe2\x80\xaa gr\xc3\xb6\xc3\x9f"
+                      "e \xf4\x8f\xbf\xbf"),
+            "\"\\u2028\\u2029\xe2\x80\xaa gr\xc3\xb6\xc3\x9f"
+            "e \xf4\x8f\xbf\xbf\"");
   EXPECT_EQ(go_quoted(std::string_view("a\0b", 3)), R"("a\u0000b")");
 }
 
 std::string from_hex(std::string_view hex) {
   std::string bytes;
-  for (std::size_t i = 0; i + 1 < hex.size(); i += 2) bytes += static_cast<char>(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16));
+  for (std::size_t i = 0; i + 1 < hex.size(); i += 2)
+    bytes += static_cast<char>(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16));
   return bytes;
 }
 
 // What is written must be UTF-8 whatever an event holds, and bad bytes must never come out as something else.
 TEST(EventJson, R18OddBytesAreWrittenAsReplacementCharacters) {
-  const std::map<std::string, std::string> wanted = {
-      {"nul-middle", R"("before\u0000after")"},     {"nul-entity", R"("GPU\u0000-1")"},
-      {"lone-continuation", R"("bad \ufffd byte")"}, {"cut-3-byte", R"("temp \ufffd\ufffd")"},
-      {"overlong", R"("\ufffd\ufffd\ufffd\ufffd")"}, {"surrogate-pair-as-utf8", R"("\ufffd\ufffd\ufffd\ufffd\ufffd\ufffd")"},
-      {"latin1-key", R"("gr\ufffd\ufffde")"},        {"escaped-nul", R"("text with backslash-u-0000 spelled out: \\u0000")"},
-      {"bom", "\"\xef\xbb\xbftext\\n\""},            {"max-rune", "\"\xf4\x8f\xbf\xbf\""},
-      {"beyond-max", R"("\ufffd\ufffd\ufffd\ufffd")"}};
+  const std::map<std::string, std::string> wanted = {{"nul-middle", R"("before\u0000after")"},
+                                                     {"nul-entity", R"("GPU\u0000-1")"},
+                                                     {"lone-continuation", R"("bad \ufffd byte")"},
+                                                     {"cut-3-byte", R"("temp \ufffd\ufffd")"},
+                                                     {"overlong", R"("\ufffd\ufffd\ufffd\ufffd")"},
+                                                     {"surrogate-pair-as-utf8", R"("\ufffd\ufffd\ufffd\ufffd\ufffd\ufffd")"},
+                                                     {"latin1-key", R"("gr\ufffd\ufffde")"},
+                                                     {"escaped-nul", R"("text with backslash-u-0000 spelled out: \\u0000")"},
+                                                     {"bom", "\"\xef\xbb\xbftext\\n\""},
+                                                     {"max-rune", "\"\xf4\x8f\xbf\xbf\""},
+                                                     {"beyond-max", R"("\ufffd\ufffd\ufffd\ufffd")"}};
   const auto table = read_file(NW_SOURCE_DIR "/tests/data/events/odd-bytes.tsv");
   ASSERT_TRUE(table);
   const auto rows = split(trimmed(*table), '\n');
@@ -129,15 +150,20 @@ TEST(EventJson, R18OddBytesAreWrittenAsReplacementCharacters) {
 
 TEST(EventJson, ANulWithinATextBecomesAReplacementCharacter) {
   const HealthEvent event = only_event(R"({"nodeName":"n","message":"before\u0000after","metadata":{"a\u0000b":"\u0000"}})");
-  EXPECT_EQ(event.message, "before\xef\xbf\xbd""after");
-  EXPECT_EQ(event.metadata->at("a\xef\xbf\xbd""b"), "\xef\xbf\xbd");
+  EXPECT_EQ(event.message,
+            "before\xef\xbf\xbd"
+            "after");
+  EXPECT_EQ(event.metadata->at("a\xef\xbf\xbd"
+                               "b"),
+            "\xef\xbf\xbd");
   EXPECT_EQ(only_event(R"({"nodeName":"n","message":"\\u0000"})").message, R"(\u0000)");
 }
 
 TEST(EventJson, ReadsEveryFormOfALine) {
   const std::string bare = R"({"nodeName":"n","isFatal":true,"id":"own"})";
   EXPECT_EQ(only_event(bare).id, "own");
-  EXPECT_EQ(only_event(R"({"createdAt":"x","healthevent":)" + bare + R"(,"healtheventstatus":null,"RawEvent":null})").node_name, "n");
+  EXPECT_EQ(only_event(R"({"createdAt":"x","healthevent":)" + bare + R"(,"healtheventstatus":null,"RawEvent":null})").node_name,
+            "n");
   const HealthEvent recorded = only_event(R"({"recordId":"row","document":{"healthevent":)" + bare + "}}");
   EXPECT_EQ(recorded.id, "row");
   EXPECT_TRUE(recorded.is_fatal);
@@ -180,7 +206,8 @@ TEST(EventJson, AbsentNullAndEmptyAreKeptApart) {
       R"({"nodeName":"n","errorCode":null,"entitiesImpacted":null,"metadata":null,"generatedTimestamp":null,"drainOverrides":null})");
   EXPECT_EQ(null, only_event(R"({"nodeName":"n"})"));
   EXPECT_FALSE(null.error_codes || null.entities || null.metadata || null.generated || null.drain_overrides);
-  const HealthEvent empty = only_event(R"({"nodeName":"n","errorCode":[],"entitiesImpacted":[],"metadata":{},"drainOverrides":{}})");
+  const HealthEvent empty = only_event(
+      R"({"nodeName":"n","errorCode":[],"entitiesImpacted":[],"metadata":{},"drainOverrides":{}})");
   EXPECT_TRUE(empty.error_codes && empty.entities && empty.metadata && empty.drain_overrides);
 }
 
@@ -192,7 +219,8 @@ TEST(EventJson, ReadsEnumsByNumberAndName) {
   EXPECT_EQ(action("\"RESTART_BM\""), 24);
   EXPECT_EQ(action("24.0"), 24);
   EXPECT_EQ(action("4711"), 4711);   // unknown numbers pass through
-  EXPECT_THAT(problem_of(R"({"nodeName":"n","recommendedAction":"REBOOT"})"), HasSubstr("recommendedAction: unknown name; known are NONE, "));
+  EXPECT_THAT(problem_of(R"({"nodeName":"n","recommendedAction":"REBOOT"})"),
+              HasSubstr("recommendedAction: unknown name; known are NONE, "));
 }
 
 // R25, the reading of it: 0, 1 and absent act; 2, 3 and unknown ones do not.
@@ -209,9 +237,13 @@ TEST(EventJson, R25TheStrategyIsReadInEveryForm) {
 }
 
 TEST(EventJson, ReadsOddTimes) {
-  const std::map<std::string, std::optional<Timestamp>> wanted = {
-      {"absent", std::nullopt}, {"null", std::nullopt}, {"zero", Timestamp{0, 0}}, {"go-zero", Timestamp{-62135596800, 0}},
-      {"future", Timestamp{2114380800, 0}}, {"nanos", Timestamp{1789373400, 123456789}}, {"offset", Timestamp{1789373400, 0}}};
+  const std::map<std::string, std::optional<Timestamp>> wanted = {{"absent", std::nullopt},
+                                                                  {"null", std::nullopt},
+                                                                  {"zero", Timestamp{0, 0}},
+                                                                  {"go-zero", Timestamp{-62135596800, 0}},
+                                                                  {"future", Timestamp{2114380800, 0}},
+                                                                  {"nanos", Timestamp{1789373400, 123456789}},
+                                                                  {"offset", Timestamp{1789373400, 0}}};
   int seen = 0;
   for (const Json& line : lines_of("events/time-odd.jsonl")) {
     const auto events = read_events(to_text(line["event"]));
@@ -234,9 +266,9 @@ TEST(EventJson, ReadsOddTimes) {
 TEST(TimeText, RefusesWhatIsNoTime) {
   EXPECT_EQ(parse_rfc3339("2024-02-29T23:59:59.5-00:30"), (Timestamp{1709252999, 500000000}));
   EXPECT_EQ(parse_rfc3339("2026-09-14T08:10:00.1234567899Z"), (Timestamp{1789373400, 123456789}));
-  for (const auto text : {"", "yesterday", "2026-09-14", "2026-9-14T08:10:00Z", "2026-02-29T00:00:00Z", "2026-13-01T00:00:00Z", "2026-01-01T24:00:00Z",
-                          "2026-01-01T00:00:60Z", "2026-01-01T00:00:00", "2026-01-01T00:00:00.Z", "2026-01-01T00:00:00Zx", "0000-01-01T00:00:00Z",
-                          "2026-01-01T00:00:00+2:00", "2026-00-01T00:00:00Z"}) {
+  for (const auto text : {"", "yesterday", "2026-09-14", "2026-9-14T08:10:00Z", "2026-02-29T00:00:00Z", "2026-13-01T00:00:00Z",
+                          "2026-01-01T24:00:00Z", "2026-01-01T00:00:60Z", "2026-01-01T00:00:00", "2026-01-01T00:00:00.Z",
+                          "2026-01-01T00:00:00Zx", "0000-01-01T00:00:00Z", "2026-01-01T00:00:00+2:00", "2026-00-01T00:00:00Z"}) {
     EXPECT_EQ(parse_rfc3339(text), std::nullopt) << text;
   }
 }
@@ -253,8 +285,10 @@ TEST(EventJson, AWrongTypeIsNamed) {
       {R"({"nodeName":"n","entitiesImpacted":["GPU"]})", "entitiesImpacted[0]: must be an object, not text"},
       {R"({"nodeName":"n","metadata":{"k":1}})", "metadata.k: must be text, not a number"},
       {R"({"nodeName":"n","quarantineOverrides":true})", "quarantineOverrides: must be an object, not true or false"},
-      {R"({"nodeName":"n","generatedTimestamp":5})", "generatedTimestamp: must be {\"seconds\", \"nanos\"} or a time as text, not a number"},
-      {R"({"nodeName":"n","generatedTimestamp":{"nanos":1000000000}})", "generatedTimestamp.nanos: must be a whole number from 0 to 999999999, not a number"},
+      {R"({"nodeName":"n","generatedTimestamp":5})",
+       "generatedTimestamp: must be {\"seconds\", \"nanos\"} or a time as text, not a number"},
+      {R"({"nodeName":"n","generatedTimestamp":{"nanos":1000000000}})",
+       "generatedTimestamp.nanos: must be a whole number from 0 to 999999999, not a number"},
       {R"({"version":1,"events":[{"nodeName":"n"},{}]})", "events[1].nodeName: missing or empty; an event must name its node"},
       {R"({"events":{}})", "events: must be a list of events, not an object"},
       {R"({"recordId":"r","document":{}})", "document.healthevent: missing; there is no event in this record"},

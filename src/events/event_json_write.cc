@@ -11,7 +11,9 @@ namespace {
 // points above U+10FFFF included).
 std::size_t character_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
-  const auto follows = [&](std::size_t i, unsigned least = 0x80, unsigned most = 0xBF) { return byte(i) >= least && byte(i) <= most; };
+  const auto follows = [&](std::size_t i, unsigned least = 0x80, unsigned most = 0xBF) {
+    return byte(i) >= least && byte(i) <= most;
+  };
   const unsigned first = byte(0);
   if (first < 0x80) return 1;
   if (first >= 0xC2 && first <= 0xDF) return follows(1) ? 2 : 0;

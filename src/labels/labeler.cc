@@ -25,6 +25,12 @@ struct Overload : F... {
   using F::operator()...;
 };
 
+// For its place in the rate: the attempt is still to come.
+bool waits_in_line(const nodes::Outcome& outcome) {
+  const auto* later = std::get_if<Later>(&outcome);
+  return later != nullptr && later->reason == Later::Reason::kRate;
+}
+
 nodes::WriterOptions writer_options(const LabelerOptions& options, LabelerMetrics& metrics) {
   return {.field_manager = "labeler",
           .selection = node_selection(options.labels),
@@ -58,8 +64,9 @@ Labeler::Labeler(kube::Client& client, LabelerOptions options, telemetry::Metric
       metrics_(registry),
       queue_(clock),
       view_([this](const NodeName& name, const std::shared_ptr<const kube::Node>& now) {
-        if (!now) return writer_.forget(name);
-        queue_.add(name);
+        if (now) return queue_.add(name);
+        writer_.forget(name);
+        stripped_.with([&](auto& stripped) { stripped.erase(name); });
       }),
       pods_(options_.labels, {.dirty = [this](const NodeName& name) { pod_changed(name); },
                               .unversioned =
@@ -116,19 +123,25 @@ bool Labeler::synced() const {
 }
 
 void Labeler::list_read() {
-  if (!synced() || swept_.exchange(true)) return;
+  if (!synced() || sweep_begun_.exchange(true)) return;
   sweep_began_ = clock_.now();
   for (const NodeName& name : view_.names()) queue_.add(name);
+  swept_ = true;
   telemetry::info("all caches are read; every node is looked at once",
                   {{"nodes", std::to_string(view_.size())}, {"pods", std::to_string(pods_.pods())}});
+  note_end_of_sweep();       // there may be no node, or the workers may have been quicker than this thread
+}
+
+// An idle queue says that the sweep is through only after all of it was queued.
+void Labeler::note_end_of_sweep() {
+  if (!swept_ || sweep_done_ || !queue_.idle() || sweep_done_.exchange(true)) return;
+  metrics_.sweep_seconds.set(std::chrono::duration<double>(clock_.now() - sweep_began_.load()).count());
 }
 
 void Labeler::work(const std::stop_token& stop) {
   while (const auto name = queue_.take(stop)) {
     queue_.done(*name, handle(*name, stop));
-    if (swept_ && !sweep_done_ && queue_.idle() && !sweep_done_.exchange(true)) {
-      metrics_.sweep_seconds.set(std::chrono::duration<double>(clock_.now() - sweep_began_.load()).count());
-    }
+    note_end_of_sweep();
   }
 }
 
@@ -144,17 +157,19 @@ std::optional<MonoTime> Labeler::handle(const NodeName& name, const std::stop_to
   const auto plan = [&](const kube::Node& node) {
     const bool after_sync = synced();
     const WantedLabels labels = decide(node);
-    if (!skipped) skipped = labels.opted_out && (after_sync || !labels.edits.empty());
+    if (!skipped) skipped = labels.opted_out && (after_sync || !labels.edits.empty()) && !is_own_strip(node);
     change = describe(node, labels);
     return to_patch(node.name, labels);
   };
   nodes::Outcome outcome;
   for (int round = 0; round < kRounds; ++round) {
     outcome = writer_.apply(name, plan, stop);
-    if (!std::holds_alternative<nodes::Written>(outcome)) break;
+    const auto* written = std::get_if<nodes::Written>(&outcome);
+    if (written == nullptr) break;
+    if (skipped.value_or(false)) stripped_.with([&](auto& stripped) { stripped[name] = written->node->version; });
     telemetry::info("labels written", {{"node", name.str()}, {"change", change}});
   }
-  if (skipped.value_or(false)) metrics_.skipped_managed.add();
+  if (skipped.value_or(false) && !waits_in_line(outcome)) metrics_.skipped_managed.add();
   const auto done = [&](std::string_view status) {
     count_pod_events(name, status);
     return std::optional<MonoTime>{};
@@ -169,6 +184,15 @@ std::optional<MonoTime> Labeler::handle(const NodeName& name, const std::stop_to
                                return std::optional(later.due);
                              }},
                     outcome);
+}
+
+// The watch may show our own strip before its answer is here, and the node is looked at once more: that is no further attempt.
+bool Labeler::is_own_strip(const kube::Node& node) const {
+  const bool as_left = stripped_.with([&](const auto& stripped) {
+    const auto place = stripped.find(node.name);
+    return place != stripped.end() && place->second == node.version;
+  });
+  return as_left && !pod_events_.with([&](const auto& events) { return events.contains(node.name); });
 }
 
 void Labeler::pod_changed(const NodeName& node) {

@@ -78,7 +78,9 @@ class Labeler {
   WantedLabels decide(const kube::Node& node) const;
   void pod_changed(const kube::NodeName& node);
   void count_pod_events(const kube::NodeName& node, std::string_view status);
+  bool is_own_strip(const kube::Node& node) const;
   void list_read();            // the last of the first lists starts the sweep
+  void note_end_of_sweep();
   bool synced() const;
 
   const LabelerOptions options_;
@@ -91,7 +93,9 @@ class Labeler {
   std::unique_ptr<kube::Reflector<kube::Node>> node_reader_;
   std::vector<std::unique_ptr<kube::Reflector<kube::Pod>>> pod_readers_;
   Guarded<std::unordered_map<kube::NodeName, PodEvents>> pod_events_;
-  std::atomic<bool> swept_ = false;
+  Guarded<std::unordered_map<kube::NodeName, kube::ResourceVersion>> stripped_;   // opted-out nodes, as our strip left them
+  std::atomic<bool> sweep_begun_ = false;
+  std::atomic<bool> swept_ = false;            // all of it is queued
   std::atomic<bool> sweep_done_ = false;
   std::atomic<MonoTime> sweep_began_{};
 };

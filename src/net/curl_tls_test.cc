@@ -71,6 +71,14 @@ TEST(CurlTls, TrustsTheCaGivenAndNoOther) {
   EXPECT_TRUE(ask({.origin = server.origin(), .ca_pem = other_ca, .insecure = true}));
 }
 
+// The kubeconfig of a cluster that was made anew.
+TEST(CurlTls, TellsACaOfTheSameNameFromTheOneGiven) {
+  TlsServer server(make_certificate("server", "IP:127.0.0.1", &ca()));
+  const auto bad = ask({.origin = server.origin(), .ca_pem = make_certificate("test CA").certificate_pem()});
+  EXPECT_EQ(bad.error().code, ErrorCode::kInvalid);
+  EXPECT_THAT(bad.error().message, HasSubstr("not signed by the CA given, but by another of the same name"));
+}
+
 TEST(CurlTls, SaysWhatIsWrongWithTheCertificate) {
   TlsServer expired(make_certificate("server", "IP:127.0.0.1", &ca(), -3600));
   EXPECT_THAT(ask({.origin = expired.origin(), .ca_pem = ca().certificate_pem()}).error().message, HasSubstr("has expired"));

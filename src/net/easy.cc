@@ -69,6 +69,12 @@ bool refuses_our_certificate(std::string_view detail) {
          (detail.find("certificate") != detail.npos || detail.find("unknown ca") != detail.npos);
 }
 
+// A CA of the right name with another key, as when a cluster was made anew: the signature does not fit, and OpenSSL's first word
+// comes from the arithmetic below X.509, which libcurl does not take for a failed verification.
+bool is_of_a_namesake(std::string_view detail) {
+  return detail.find("asn1 encoding routines") != detail.npos || detail.find("rsa routines") != detail.npos;
+}
+
 }  // namespace
 
 Target::Target(Endpoint from) : endpoint(std::move(from)), base(endpoint.origin), where(endpoint.origin) {
@@ -187,6 +193,9 @@ Error Easy::error(CURLcode code) const {
     case CURLE_OPERATION_TIMEDOUT:
       return Error{ErrorCode::kUnavailable, fmt::format("{}: no connection within {} s", target_.where, kConnectMs / 1000)};
     default:
+      if (target_.tls && code == CURLE_SSL_CONNECT_ERROR && is_of_a_namesake(detail_.data())) {
+        return tls("the server's certificate is not signed by the CA given, but by another of the same name");
+      }
       if (target_.tls && refuses_our_certificate(detail_.data())) return tls("the server does not accept our certificate");
       return Error{ErrorCode::kUnavailable, fmt::format("{}: {}", target_.where, why)};
   }

@@ -126,7 +126,8 @@ bool all_true(const CompiledSet& set, Inputs& inputs, std::string& problem) {
 // value. The higher priority wins, then the earlier in the file.
 std::vector<kube::Taint> merged_taints(const Matching& sets) {
   Matching ranked;
-  std::copy_if(sets.begin(), sets.end(), std::back_inserter(ranked), [](const CompiledSet* one) { return one->set.taint.has_value(); });
+  std::copy_if(sets.begin(), sets.end(), std::back_inserter(ranked),
+               [](const CompiledSet* one) { return one->set.taint.has_value(); });
   std::stable_sort(ranked.begin(), ranked.end(), [](const auto* a, const auto* b) { return a->set.priority > b->set.priority; });
   const auto keep_first = [&ranked](auto&& same) {
     Matching kept;
@@ -193,7 +194,8 @@ std::vector<std::string> RuleBook::names() const {
 std::vector<std::string> RuleBook::label_keys() const {
   std::vector<std::string> keys;
   for (const CompiledSet& one : sets_) {
-    if (one.set.label && std::find(keys.begin(), keys.end(), one.set.label->key) == keys.end()) keys.push_back(one.set.label->key);
+    if (one.set.label && std::find(keys.begin(), keys.end(), one.set.label->key) == keys.end())
+      keys.push_back(one.set.label->key);
   }
   return keys;
 }
@@ -216,7 +218,8 @@ const cel::Environment& environment(ConditionKind kind) {
 }
 
 // What does not compile goes to `problems`, with its `place`.
-std::vector<CompiledCondition> compile_all(const std::vector<Condition>& conditions, Problem place, std::vector<Problem>& problems) {
+std::vector<CompiledCondition> compile_all(const std::vector<Condition>& conditions, Problem place,
+                                           std::vector<Problem>& problems) {
   std::vector<CompiledCondition> compiled;
   for (place.condition = 0; place.condition < conditions.size(); ++place.condition) {
     const Condition& one = conditions[place.condition];

@@ -46,7 +46,9 @@ RuleBook book_of(const std::vector<RuleSet>& sets) {
 Verdict judge(const std::vector<RuleSet>& sets, const events::HealthEvent& event = {}, const kube::Node& node = {}) {
   return book_of(sets).judge(event, node);
 }
-kube::Taint taint(std::string key, std::string value, std::string effect) { return {std::move(key), std::move(value), std::move(effect), ""}; }
+kube::Taint taint(std::string key, std::string value, std::string effect) {
+  return {std::move(key), std::move(value), std::move(effect), ""};
+}
 
 kube::Node node_of(std::string_view json, const RuleBook& book) {
   const auto node = kube::make_node_decoder(node_selection(book))->object(json);
@@ -155,13 +157,17 @@ TEST(Merge, ReasonsAndTaintsStandInTheOrderOfTheFile) {
 }
 
 TEST(Merge, TaintsThatDifferInValueAndEffectAllApply) {
-  EXPECT_THAT(judge({with_taint(always("x"), 1, taint("k", "1", "NoSchedule")), with_taint(always("y"), 2, taint("k", "2", "NoExecute"))}).taints,
-              ElementsAre(taint("k", "1", "NoSchedule"), taint("k", "2", "NoExecute")));
+  EXPECT_THAT(
+      judge({with_taint(always("x"), 1, taint("k", "1", "NoSchedule")), with_taint(always("y"), 2, taint("k", "2", "NoExecute"))})
+          .taints,
+      ElementsAre(taint("k", "1", "NoSchedule"), taint("k", "2", "NoExecute")));
 }
 
 TEST(Merge, OneValuePerKeyAndEffect) {
   const auto merged = [](int first, int second) {
-    return judge({with_taint(always("x"), first, taint("k", "1", "NoSchedule")), with_taint(always("y"), second, taint("k", "2", "NoSchedule"))}).taints;
+    return judge({with_taint(always("x"), first, taint("k", "1", "NoSchedule")),
+                  with_taint(always("y"), second, taint("k", "2", "NoSchedule"))})
+        .taints;
   };
   EXPECT_THAT(merged(1, 2), ElementsAre(taint("k", "2", "NoSchedule")));
   EXPECT_THAT(merged(2, 2), ElementsAre(taint("k", "1", "NoSchedule")));
@@ -169,26 +175,33 @@ TEST(Merge, OneValuePerKeyAndEffect) {
 
 // A set that lost its effect to a better one does not come back with it.
 TEST(Merge, EffectsAreSettledBeforeValues) {
-  EXPECT_THAT(judge({with_taint(always("x"), 1, taint("k", "1", "NoSchedule")), with_taint(always("y"), 3, taint("k", "1", "NoExecute")),
-                     with_taint(always("z"), 2, taint("k", "2", "NoSchedule"))})
-                  .taints,
-              ElementsAre(taint("k", "1", "NoExecute"), taint("k", "2", "NoSchedule")));
+  EXPECT_THAT(
+      judge({with_taint(always("x"), 1, taint("k", "1", "NoSchedule")), with_taint(always("y"), 3, taint("k", "1", "NoExecute")),
+             with_taint(always("z"), 2, taint("k", "2", "NoSchedule"))})
+          .taints,
+      ElementsAre(taint("k", "1", "NoExecute"), taint("k", "2", "NoSchedule")));
 }
 
 TEST(FqCase21, OneTaintWithTheEffectOfTheHigherPriority) {
-  EXPECT_THAT(judge({with_taint(always("x"), 5, taint("k", "v", "NoSchedule")), with_taint(always("y"), 10, taint("k", "v", "NoExecute"))}).taints,
+  EXPECT_THAT(judge({with_taint(always("x"), 5, taint("k", "v", "NoSchedule")),
+                     with_taint(always("y"), 10, taint("k", "v", "NoExecute"))})
+                  .taints,
               ElementsAre(taint("k", "v", "NoExecute")));
 }
 
 TEST(FqCase22, AtEqualPriorityTheEffectOfTheEarlierSet) {
-  EXPECT_THAT(judge({with_taint(always("x"), 5, taint("k", "v", "NoSchedule")), with_taint(always("y"), 5, taint("k", "v", "NoExecute"))}).taints,
-              ElementsAre(taint("k", "v", "NoSchedule")));
+  EXPECT_THAT(
+      judge({with_taint(always("x"), 5, taint("k", "v", "NoSchedule")), with_taint(always("y"), 5, taint("k", "v", "NoExecute"))})
+          .taints,
+      ElementsAre(taint("k", "v", "NoSchedule")));
 }
 
 TEST(FqCase23, AtEqualPriorityTheLabelOfTheLaterSet) {
   EXPECT_THAT(judge({with_label(always("x"), 5, "k", "early"), with_label(always("y"), 5, "k", "late")}).labels,
               ElementsAre(RuleLabel{"k", "late", 5, 1}));
-  EXPECT_THAT(judge({with_label(always("x"), 6, "k", "early"), with_label(always("y"), 5, "k", "late"), with_label(always("z"), 0, "a", "b")}).labels,
+  EXPECT_THAT(judge({with_label(always("x"), 6, "k", "early"), with_label(always("y"), 5, "k", "late"),
+                     with_label(always("z"), 0, "a", "b")})
+                  .labels,
               ElementsAre(RuleLabel{"a", "b", 0, 2}, RuleLabel{"k", "early", 6, 0}));
 }
 
@@ -242,14 +255,18 @@ TEST(NodeSelection, KeepsWhatMakesTheVerdictTheSame) {
       R"("spec":{"providerID":"aws:///i-1","podCIDRs":["10.0.0.0/24"],"unschedulable":true,)"
       R"("taints":[{"key":"k","effect":"NoSchedule","timeAdded":"2026-08-31T08:30:00Z"}]},"status":{"phase":"x"}})";
   for (const std::string expression :
-       {"node.metadata.labels.a == '1'", "node.metadata.labels == {'a': '1', 'b': '2'}", "'note' in node.metadata.annotations && !('z' in node.metadata.annotations)",
-        "has(node.metadata.annotations)", "node.metadata.name == 'n' && node.metadata.uid == 'u-1'", "node.metadata.generation + 1 == 4",
-        "node.spec.providerID == 'aws:///i-1' && node.spec.podCIDRs[0] == '10.0.0.0/24'", "node.spec.unschedulable && has(node.spec.taints)",
-        "node.spec.taints.exists(t, t.key == 'k' && !has(t.value) && timestamp(t.timeAdded).getFullYear() == 2026)", "size(node.spec) == 4", "!has(node.status)",
-        "int(node.metadata.labels['a']) == 1", "!has(node.kind) && size(node) == 2"}) {
+       {"node.metadata.labels.a == '1'", "node.metadata.labels == {'a': '1', 'b': '2'}",
+        "'note' in node.metadata.annotations && !('z' in node.metadata.annotations)", "has(node.metadata.annotations)",
+        "node.metadata.name == 'n' && node.metadata.uid == 'u-1'", "node.metadata.generation + 1 == 4",
+        "node.spec.providerID == 'aws:///i-1' && node.spec.podCIDRs[0] == '10.0.0.0/24'",
+        "node.spec.unschedulable && has(node.spec.taints)",
+        "node.spec.taints.exists(t, t.key == 'k' && !has(t.value) && timestamp(t.timeAdded).getFullYear() == 2026)",
+        "size(node.spec) == 4", "!has(node.status)", "int(node.metadata.labels['a']) == 1",
+        "!has(node.kind) && size(node) == 2"}) {
     const RuleBook book = book_of({rule("r", {{kNode, expression}})});
     const Verdict verdict = book.judge({}, node_of(kJson, book));
-    EXPECT_THAT(verdict.matched, ElementsAre("r")) << expression << (verdict.errors.empty() ? "" : ": " + verdict.errors[0].reason);
+    EXPECT_THAT(verdict.matched, ElementsAre("r"))
+        << expression << (verdict.errors.empty() ? "" : ": " + verdict.errors[0].reason);
   }
 }
 

@@ -135,7 +135,8 @@ Value node_view(const kube::Node& node, bool whole_taints, Arena& arena) {
   MapBuilder spec(arena, 2 + node.members.size());
   if (node.unschedulable) spec.add(kUnschedulable, Value::boolean(true));
   if (!node.taints.empty()) {
-    spec.add(kTaints, list_of(node.taints, arena, [&](const kube::Taint& taint) { return taint_view(taint, whole_taints, arena); }));
+    spec.add(kTaints,
+             list_of(node.taints, arena, [&](const kube::Taint& taint) { return taint_view(taint, whole_taints, arena); }));
   }
   add_members(spec, node, "spec.", arena);
 

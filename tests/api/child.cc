@@ -43,15 +43,22 @@ Child::Child(const std::vector<std::string>& arguments, const std::filesystem::p
 }
 
 bool Child::running() {
-  if (pid_ != 0 && ::waitpid(pid_, nullptr, WNOHANG) == pid_) pid_ = 0;
+  int status = 0;
+  if (pid_ != 0 && ::waitpid(pid_, &status, WNOHANG) == pid_) reap(status);
   return pid_ != 0;
+}
+
+void Child::reap(int wait_status) {
+  pid_ = 0;
+  exit_code_ = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
 }
 
 void Child::kill() {
   if (pid_ == 0) return;
   ::kill(pid_, SIGKILL);
-  ::waitpid(pid_, nullptr, 0);
-  pid_ = 0;
+  int status = 0;
+  ::waitpid(pid_, &status, 0);
+  reap(status);
 }
 
 void Child::stop(Duration patience) {

@@ -81,17 +81,6 @@ bool is_free(int port) {
   return free;
 }
 
-// Below the range that the kernel takes outgoing ports from: there, a client that keeps trying a stopped server's port would
-// sooner or later be connected to itself, or take the port while the server is away.
-int free_port() {
-  static std::mt19937 random{std::random_device{}()};
-  std::uniform_int_distribution<int> ports(12000, 32000);
-  for (int tries = 0; tries < 1000; ++tries) {
-    if (const int port = ports(random); is_free(port)) return port;
-  }
-  throw std::runtime_error("no free port on 127.0.0.1");
-}
-
 void write_file(const fs::path& file, std::string_view text) {
   std::ofstream(file) << text;
   fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write);
@@ -104,6 +93,17 @@ std::string last_lines(const fs::path& log) {
 }
 
 }  // namespace
+
+// Below the range that the kernel takes outgoing ports from: there, a client that keeps trying a stopped server's port would
+// sooner or later be connected to itself, or take the port while the server is away.
+int free_port() {
+  static std::mt19937 random{std::random_device{}()};
+  std::uniform_int_distribution<int> ports(12000, 32000);
+  for (int tries = 0; tries < 1000; ++tries) {
+    if (const int port = ports(random); is_free(port)) return port;
+  }
+  throw std::runtime_error("no free port on 127.0.0.1");
+}
 
 TempFolder::TempFolder() {
   const fs::path parent = parent_folder();

@@ -17,6 +17,9 @@
 
 namespace nodeward::api {
 
+// A port on 127.0.0.1 that nothing listens on, below the range that outgoing connections take theirs from. Main thread.
+int free_port();
+
 // A new empty folder, in memory where there is room; removed at the end, or by the next one made when its process was killed.
 class TempFolder {
  public:

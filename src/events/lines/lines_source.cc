@@ -22,12 +22,14 @@ constexpr UuidBytes kLineIds = {0x5c, 0x1e, 0x0f, 0x3a, 0x7d, 0x42, 0x4b, 0x86, 
 
 // The second and later events of one line are told apart by their place in it.
 std::string id_of(const Line& line, std::size_t place) {
-  return uuid_v5(kLineIds, place == 0 ? fmt::format("{}:{}", line.number, line.text) : fmt::format("{}.{}:{}", line.number, place, line.text));
+  return uuid_v5(kLineIds, place == 0 ? fmt::format("{}:{}", line.number, line.text)
+                                      : fmt::format("{}.{}:{}", line.number, place, line.text));
 }
 
 Result<Descriptor> open_events(const std::string& path) {
   Descriptor file(path == "-" ? dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.get() < 0) return fail(ErrorCode::kInvalid, fmt::format("--event-source: {}: cannot be read: {}", path, std::strerror(errno)));
+  if (file.get() < 0)
+    return fail(ErrorCode::kInvalid, fmt::format("--event-source: {}: cannot be read: {}", path, std::strerror(errno)));
   struct stat about {};
   if (fstat(file.get(), &about) == 0 && S_ISDIR(about.st_mode)) {
     return fail(ErrorCode::kInvalid, fmt::format("--event-source: {}: is a folder, not a file", path));
@@ -38,8 +40,10 @@ Result<Descriptor> open_events(const std::string& path) {
 // Opened for appending, so that a line of several writers stays whole.
 Result<Descriptor> open_outcomes(const std::string& path) {
   if (path.empty()) return Descriptor();
-  Descriptor file(path == "-" ? dup(STDOUT_FILENO) : ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644));
-  if (file.get() < 0) return fail(ErrorCode::kInvalid, fmt::format("--outcomes: {}: cannot be written: {}", path, std::strerror(errno)));
+  Descriptor file(path == "-" ? dup(STDOUT_FILENO)
+                              : ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644));
+  if (file.get() < 0)
+    return fail(ErrorCode::kInvalid, fmt::format("--outcomes: {}: cannot be written: {}", path, std::strerror(errno)));
   return file;
 }
 
@@ -74,13 +78,15 @@ Result<Options> parse_source(std::string_view value) {
   constexpr std::string_view kScheme = "file:";
   constexpr std::string_view kFollow = "?follow";
   constexpr std::string_view kForms = "file:PATH, file:PATH?follow or file:-";
-  if (!value.starts_with(kScheme)) return fail(ErrorCode::kInvalid, fmt::format("--event-source: \"{}\": must be {}", value, kForms));
+  if (!value.starts_with(kScheme))
+    return fail(ErrorCode::kInvalid, fmt::format("--event-source: \"{}\": must be {}", value, kForms));
   Options options{.path = std::string(value.substr(kScheme.size()))};
   if (options.path.ends_with(kFollow)) {
     options.follow = true;
     options.path.resize(options.path.size() - kFollow.size());
   }
-  if (options.path.empty()) return fail(ErrorCode::kInvalid, fmt::format("--event-source: \"{}\": no path; must be {}", value, kForms));
+  if (options.path.empty())
+    return fail(ErrorCode::kInvalid, fmt::format("--event-source: \"{}\": no path; must be {}", value, kForms));
   return options;
 }
 

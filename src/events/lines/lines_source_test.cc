@@ -63,20 +63,22 @@ class LinesTest : public ::testing::Test {
 std::string event(std::string_view node) { return fmt::format(R"({{"nodeName":"{}"}})", node); }
 
 TEST_F(LinesTest, GivesEventsWithTheNumberOfTheirLine) {
-  const auto source = open_with(event("a") + "\n\n \t\r\n" + event("b") + "\r\n" + R"({"events":[{"nodeName":"c"},{"nodeName":"d"}]})" + "\n" + event("e"));
+  const auto source = open_with(event("a") + "\n\n \t\r\n" + event("b") + "\r\n" +
+                                R"({"events":[{"nodeName":"c"},{"nodeName":"d"}]})" + "\n" + event("e"));
   EXPECT_THAT(all(*source), ElementsAre("1 a", "4 b", "5 c", "5 d", "6 e"));
   EXPECT_TRUE(std::holds_alternative<End>(source->next({}).value()));
 }
 
 TEST_F(LinesTest, ABadLineIsNamedReportedAndPassed) {
   using namespace std::string_literals;
-  const auto source = open_with(event("a") + "\n{\"nodeName\":\n{\"nodeName\":\"n\",\"isFatal\":1}\n{\"nodeName\":\"x\0y\"}\n"s + "{\"nodeName\":\"\xff\"}\n" +
-                           std::string(10'000'000, ' ') + "x\n" + event("b") + "\n");
+  const auto source = open_with(event("a") + "\n{\"nodeName\":\n{\"nodeName\":\"n\",\"isFatal\":1}\n{\"nodeName\":\"x\0y\"}\n"s +
+                                "{\"nodeName\":\"\xff\"}\n" + std::string(10'000'000, ' ') + "x\n" + event("b") + "\n");
   EXPECT_THAT(all(*source), ElementsAre("1 a", "2 not JSON at byte 13", "3 isFatal: must be true or false, not a number",
                                         "4 holds a NUL byte; a line must be JSON text", "5 not UTF-8 at byte 14",
                                         "6 longer than 1048576 bytes, the most a line may have", "7 b"));
-  EXPECT_THAT(outcomes(), ElementsAre(HasSubstr(R"({"line":2,"id":null,"node":null,"decision":"unreadable",)"), HasSubstr("\"line\":3"),
-                                      HasSubstr("\"line\":4"), HasSubstr("\"line\":5"), HasSubstr("\"line\":6")));
+  EXPECT_THAT(outcomes(),
+              ElementsAre(HasSubstr(R"({"line":2,"id":null,"node":null,"decision":"unreadable",)"), HasSubstr("\"line\":3"),
+                          HasSubstr("\"line\":4"), HasSubstr("\"line\":5"), HasSubstr("\"line\":6")));
 }
 
 TEST_F(LinesTest, TheLastLineMayBeTooLongOrCut) {
@@ -95,7 +97,8 @@ TEST_F(LinesTest, AnEventWithoutIdGetsOneOfItsLineAndText) {
     }
     return found;
   };
-  append(event("a") + "\n" + event("a") + "\n" + R"({"events":[{"nodeName":"a"},{"nodeName":"a"},{"nodeName":"a","id":"own"}]})" + "\n");
+  append(event("a") + "\n" + event("a") + "\n" + R"({"events":[{"nodeName":"a"},{"nodeName":"a"},{"nodeName":"a","id":"own"}]})" +
+         "\n");
   const auto first = ids();
   EXPECT_EQ(std::set<std::string>(first.begin(), first.end()).size(), 5U);
   EXPECT_EQ(first.at(4), "own");
@@ -110,14 +113,19 @@ TEST(Uuid, FollowsTheStandard) {
 }
 
 TEST_F(LinesTest, OutcomesAreOneLineEach) {
-  const auto source = open_with(R"({"nodeName":"gpu-1","id":"i1"})" "\n" R"({"nodeName":"gpu-2","id":"i2"})" "\n");
+  const auto source = open_with(R"({"nodeName":"gpu-1","id":"i1"})"
+                                "\n"
+                                R"({"nodeName":"gpu-2","id":"i2"})"
+                                "\n");
   const Arrived first = std::get<Arrived>(source->next({}).value());
   const Arrived second = std::get<Arrived>(source->next({}).value());
   source->settle(second, {.decision = "ignore", .reason = "no rule set matches"});
   source->settle(first, {.decision = "quarantine", .status = "Quarantined", .rules = {"gpu-fatal", "r2"}, .requests = 1});
-  EXPECT_THAT(outcomes(),
-              ElementsAre(R"({"line":2,"id":"i2","node":"gpu-2","decision":"ignore","status":null,"rules":[],"reason":"no rule set matches","requests":0,"error":null})",
-                          R"({"line":1,"id":"i1","node":"gpu-1","decision":"quarantine","status":"Quarantined","rules":["gpu-fatal","r2"],"reason":null,"requests":1,"error":null})"));
+  EXPECT_THAT(
+      outcomes(),
+      ElementsAre(
+          R"({"line":2,"id":"i2","node":"gpu-2","decision":"ignore","status":null,"rules":[],"reason":"no rule set matches","requests":0,"error":null})",
+          R"({"line":1,"id":"i1","node":"gpu-1","decision":"quarantine","status":"Quarantined","rules":["gpu-fatal","r2"],"reason":null,"requests":1,"error":null})"));
   EXPECT_EQ(source->status("i1"), "Quarantined");
   EXPECT_EQ(source->status("i2"), "");
   EXPECT_THAT(source->description(), HasSubstr("statuses are kept in memory only"));
@@ -161,7 +169,8 @@ TEST_F(LinesTest, APipeEndsWhenItsWriterCloses) {
 }
 
 TEST_F(LinesTest, AFileThatCannotBeOpenedIsNamed) {
-  EXPECT_THAT(LinesSource::open({.path = path("none")}, "", clock_).error().message, HasSubstr("none: cannot be read: No such file"));
+  EXPECT_THAT(LinesSource::open({.path = path("none")}, "", clock_).error().message,
+              HasSubstr("none: cannot be read: No such file"));
   EXPECT_THAT(LinesSource::open({.path = path("")}, "", clock_).error().message, HasSubstr("is a folder, not a file"));
   append("");
   EXPECT_THAT(LinesSource::open({.path = path("events")}, path("none/outcomes"), clock_).error().message,
