@@ -132,20 +132,25 @@ Json example_node(std::string_view name) {
 
 Json bare_node(std::string_view name) { return {{"metadata", {{"name", name}}}, {"spec", Json::object()}}; }
 
-Scenario::Scenario(std::vector<Rule> rules, Options options) : Scenario(judge_by(rules), options) {
+namespace {
+
+kube::NodeSelection selection_for(const std::vector<Rule>& rules, const Options& options) {
   std::vector<std::string> keys;
   for (const Rule& rule : rules) {
     if (rule.label) keys.push_back(rule.label->first);
   }
   kube::NodeSelection looked_at;
   looked_at.labels.keys = {"nvsentinel.dgxc.nvidia.com/managed", "nvidia.com/gpu.present"};
-  selection_ = merged(own_selection(options, keys), looked_at);
+  return merged(own_selection(options, keys), looked_at);
 }
 
-Scenario::Scenario(Judge judge, Options options)
-    : judge_(std::move(judge)),
-      options_(std::move(options)),
-      selection_{.labels = {.all = true, .keys = {}}, .annotations = {.all = true, .keys = {}}, .spec = true} {}
+}  // namespace
+
+Scenario::Scenario(std::vector<Rule> rules, Options options)
+    : Scenario(judge_by(rules), options, selection_for(rules, options)) {}
+
+Scenario::Scenario(Judge judge, Options options, kube::NodeSelection selection)
+    : judge_(std::move(judge)), options_(std::move(options)), selection_(std::move(selection)) {}
 
 Json& Scenario::add(Json node) {
   const std::string name = node["metadata"]["name"];

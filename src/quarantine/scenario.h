@@ -40,7 +40,7 @@ Json bare_node(std::string_view name);
 class Scenario {
  public:
   explicit Scenario(std::vector<Rule> rules = example_rules(), Options options = {"ops.example.com/"});
-  Scenario(Judge judge, Options options);
+  Scenario(Judge judge, Options options, kube::NodeSelection selection);
 
   Json& add(Json node);              // as the cluster's
   Json& node(std::string_view name) { return nodes_.at(std::string(name)).object; }
@@ -73,7 +73,7 @@ class Scenario {
 
   const Judge judge_;
   const Options options_;
-  kube::NodeSelection selection_;
+  const kube::NodeSelection selection_;
   WallTime now_{std::chrono::seconds{1788170402}};     // 2026-08-31T10:00:02Z
   std::map<std::string, ServerNode> nodes_;
   std::vector<std::string> bodies_;
