@@ -1,6 +1,6 @@
 # Every way to build and test; each recipe is one script or one preset. `make` alone prints this list.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-long asan tsan bench lint format clean
+.PHONY: help setup build demo test test-long asan tsan conformance fuzz-smoke bench lint format clean
 
 help:         ## Print this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -18,6 +18,10 @@ asan: setup   ## All tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@scripts/test.sh --preset asan
 tsan: setup   ## All tests under ThreadSanitizer
 	@scripts/test.sh --preset tsan
+conformance: setup  ## The CEL specification's own cases; the last line is the sum
+	@scripts/conformance.sh
+fuzz-smoke: setup   ## Each fuzzer for 15 s under ASan and UBSan (clang-16)
+	@scripts/fuzz-smoke.sh
 bench: setup  ## Run the measurements of docs/benchmarks.md
 	@scripts/bench.sh
 lint: setup   ## Check format and clang-tidy on files that differ from main

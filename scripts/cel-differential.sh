@@ -1,8 +1,9 @@
-#!/bin/sh
+#!/usr/bin/env bash
 # Compares Nodeward's CEL with cel-go. Without arguments: makes tests/data/cel/*-by-cel-go.jsonl anew. With a count and a seed:
 # that many other expressions, compared and thrown away. Needs Go and a build of the preset in $PRESET (default: release).
-set -eu
-cd "$(dirname "$0")/.."
+. "$(dirname "${BASH_SOURCE[0]}")/env.sh"
+use_go || die "cel-differential: there is no Go $NW_GO_VERSION or newer; run scripts/setup.sh"
+cd "$NW_ROOT"
 data="$PWD/tests/data/cel"
 build="$PWD/build/${PRESET:-release}"
 if [ $# -eq 0 ]; then
@@ -14,4 +15,4 @@ if [ $# -eq 0 ]; then
   exit 0
 fi
 (cd tests/conformance/second_opinion && go run . generate "$data/values.json" "$1" "${2:-1}") > "$build/differential.jsonl"
-CEL_DIFFERENTIAL="$build/differential.jsonl" exec "$build/tests/cel_differential_test" --gtest_filter='*AFileGiven*'
+CEL_DIFFERENTIAL="$build/differential.jsonl" exec "$build/tests/cel_differential_test" --gtest_filter='*GeneratedExpressions*'

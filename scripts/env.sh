@@ -17,6 +17,9 @@ NW_CACHE=${NODEWARD_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/nodeward}
 NW_GO_VERSION=1.26.0
 NW_GO_ROOT=$NW_CACHE/go-$NW_GO_VERSION    # filled by setup.sh where the machine has no Go of this version or newer
 
+# One cache for every clone: paths below the root count as relative, and so does where the build stands.
+export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$NW_ROOT} CCACHE_NOHASHDIR=1
+
 say() { echo "$*" >&2; }
 die() { say "$*"; exit 1; }
 

@@ -1,9 +1,10 @@
-#!/bin/sh
+#!/usr/bin/env bash
 # scripts/fuzz-smoke.sh [SECONDS [FUZZER]]: builds the fuzzers with clang-16 under ASan and UBSan and runs each for that long
 # (default 15 s each), from the corpus in the tree. New inputs go to build/fuzz/found; exit 1 when one of them crashes.
-set -eu
-cd "$(dirname "$0")/.."
+. "$(dirname "${BASH_SOURCE[0]}")/env.sh"
+cd "$NW_ROOT"
 seconds="${1:-15}"
+command -v clang++-16 >/dev/null || "$NW_ROOT/scripts/setup.sh" fuzz
 cmake -S fuzz -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++-16 > /dev/null
 cmake --build build/fuzz >&2
 for fuzzer in ${2:-cel_parse_fuzz cel_eval_fuzz}; do

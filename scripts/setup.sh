@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Makes a Debian 12 machine able to build and test Nodeward: installs the packages that are missing, and a Go for the real API
-# server of the tests. Quick and silent when all is there. `scripts/setup.sh lint` adds what `make lint` and `make format` need.
+# server of the tests. Quick and silent when all is there. `scripts/setup.sh lint` adds what `make lint` and `make format` need,
+# `scripts/setup.sh fuzz` what `make fuzz-smoke` needs.
 . "$(dirname "${BASH_SOURCE[0]}")/env.sh"
 
 tools=(ca-certificates git curl g++ make cmake ninja-build ccache mold pkg-config)
@@ -10,6 +11,7 @@ libraries=(
   libcurl4-openssl-dev libssl-dev libcpp-httplib-dev              # net
   libsimdjson-dev libyaml-cpp-dev                                 # kube
   libre2-dev tzdata                                               # cel
+  libtomlplusplus-dev                                             # config
   libcli11-dev                                                    # apps
   libgtest-dev libgmock-dev libbenchmark-dev                      # tests, bench
 )
@@ -17,7 +19,8 @@ wanted=("${tools[@]}" "${libraries[@]}")
 case "${1:-}" in
   "") ;;
   lint) wanted+=(clang-format-16 clang-tidy-16) ;;
-  *) die "setup: unknown argument \"$1\"; it takes none, or: lint" ;;
+  fuzz) wanted+=(clang-16 libclang-rt-16-dev) ;;
+  *) die "setup: unknown argument \"$1\"; it takes none, or: lint, fuzz" ;;
 esac
 
 missing_of() {    # those of the given packages that are not installed

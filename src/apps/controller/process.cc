@@ -4,8 +4,10 @@
 #include <pthread.h>
 
 #include <csignal>
+#include <cstdlib>
 
 #include "base/text.h"
+#include "base/version.h"
 #include "telemetry/log.h"
 
 namespace nodeward::apps {
@@ -26,21 +28,17 @@ StopOnSignal::StopOnSignal() {
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
   waiter_ = std::jthread([this, set](const std::stop_token& end) {
-    // A time-out instead of a wait for ever, so that the end of the process needs no signal of its own.
-    const timespec second{1, 0};
-    while (!end.stop_requested()) {
-      const int number = sigtimedwait(&set, nullptr, &second);
-      if (number < 0 || end.stop_requested()) continue;
-      telemetry::info("stopping", {{"signal", number == SIGTERM ? "SIGTERM" : "SIGINT"}});
-      stop_.request_stop();
-      return;
-    }
+    int number = 0;
+    sigwait(&set, &number);
+    if (end.stop_requested()) return;
+    telemetry::info("stopping", {{"signal", number == SIGTERM ? "SIGTERM" : "SIGINT"}});
+    stop_.request_stop();
   });
 }
 
 StopOnSignal::~StopOnSignal() {
   waiter_.request_stop();
-  pthread_kill(waiter_.native_handle(), SIGTERM);   // ends the wait at once; the signal is blocked everywhere else
+  pthread_kill(waiter_.native_handle(), SIGTERM);   // ends its wait; the signal is blocked everywhere else
 }
 
 Result<std::unique_ptr<net::Server>> serve_health(const std::string& metrics_port, Health health) {
@@ -60,6 +58,21 @@ Result<std::unique_ptr<net::Server>> serve_health(const std::string& metrics_por
 Result<Rate> rate_from_flags(double qps, int burst) {
   if (burst < 0) return fail(ErrorCode::kInvalid, fmt::format("--kube-api-burst: {} is negative; it takes a number of 0 (= 10) or more", burst));
   return Rate{qps == 0 ? 5 : qps, burst == 0 ? 10.0 : burst};
+}
+
+Result<int> workers_from_flag(int workers) {
+  if (workers >= 1 && workers <= 256) return workers;
+  return fail(ErrorCode::kInvalid, fmt::format("--workers: {} is out of range; it takes a number from 1 to 256", workers));
+}
+
+int run_controller(const std::string& name, const std::function<Result<int>(Clock&, const std::stop_token&)>& run) {
+  const char* level = std::getenv("LOG_LEVEL");
+  telemetry::start_log({.module = name, .version = std::string(version()), .level = telemetry::level_from(level == nullptr ? "" : level)});
+  const StopOnSignal signals;
+  const Result<int> result = run(Clock::real(), signals.token());
+  if (result) return *result;
+  telemetry::error(name + " cannot run", {{"error", result.error().message}});
+  return 1;
 }
 
 }  // namespace nodeward::apps

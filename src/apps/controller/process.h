@@ -1,4 +1,4 @@
-// What both controllers do as processes: stop in order on SIGINT and SIGTERM, read GNU-free flags, serve /healthz, /readyz and
+// What both controllers do as processes: stop in order on SIGINT and SIGTERM, read the flags they share, serve /healthz, /readyz and
 // /metrics.
 #pragma once
 
@@ -9,6 +9,7 @@
 #include <string>
 #include <thread>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "net/server.h"
 
@@ -41,5 +42,11 @@ struct Rate {
   double burst = 10;
 };
 Result<Rate> rate_from_flags(double qps, int burst);
+
+// --workers: 1 to 256.
+Result<int> workers_from_flag(int workers);
+
+// The rest of main(): log, signals, run; the exit code. An error of `run` is one line of the log and exit code 1.
+int run_controller(const std::string& name, const std::function<Result<int>(Clock&, const std::stop_token&)>& run);
 
 }  // namespace nodeward::apps

@@ -1,33 +1,96 @@
-// fault-quarantine: health events -> cordons, taints and labels. So far it has no source of events; it says so, and ends.
+// fault-quarantine: health events -> cordons, taints and labels on faulty nodes, and their release. Flags, wiring, signals, exit
+// codes; what it does is in src/quarantine.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <cstdio>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "apps/go_flags.h"
+#include "apps/controller/cluster.h"
+#include "apps/controller/process.h"
+#include "apps/fault_quarantine/flags.h"
+#include "apps/fault_quarantine/source.h"
 #include "base/version.h"
+#include "config/fault_quarantine.h"
+#include "events/lines/lines_source.h"
+#include "quarantine/fault_quarantine.h"
+#include "telemetry/log.h"
+#include "telemetry/metrics.h"
 
 namespace nodeward::apps {
 namespace {
 
-int main(const std::vector<std::string>& args) {
-  const std::array flags = {GoFlag{"version", FlagKind::kBool, "false", "print the version and end"}};
-  const auto words = read_go_flags("fault-quarantine", flags, args);
-  if (!words) {
-    fmt::print(stderr, "{}", words.error().text);
-    return words.error().exit_code;
+// The rule file, whole and compiled; each finding is one line on standard error.
+Result<config::FaultQuarantine> load_rules(const FaultQuarantineFlags& flags) {
+  NW_TRY_ASSIGN(auto rules, config::load_fault_quarantine(flags.config_path, {.breaker_enabled = flags.circuit_breaker_enabled}));
+  for (const config::Finding& finding : rules.findings) {
+    fmt::print(stderr, "{}\n", config::to_text(finding, flags.config_path, rules.text));
   }
-  if (std::find(words->begin(), words->end(), "--version=true") != words->end()) {
+  if (!rules.good()) return fail(ErrorCode::kInvalid, fmt::format("{}: the rule file is wrong; nothing was read or written", flags.config_path));
+  return rules;
+}
+
+Result<quarantine::FaultQuarantineOptions> quarantine_options(const FaultQuarantineFlags& flags, const config::FaultQuarantine& rules) {
+  NW_TRY_ASSIGN(const int workers, workers_from_flag(flags.workers));
+  NW_TRY_ASSIGN(const Rate rate, rate_from_flags(flags.kube_api_qps, flags.kube_api_burst));
+  const quarantine::Options own{.label_prefix = rules.label_prefix};
+  quarantine::FaultQuarantineOptions options{
+      .quarantine = own,
+      .selection = quarantine::merged(quarantine::own_selection(own, rules.book.label_keys()), rules::node_selection(rules.book)),
+      .rule_sets = rules.book.names(),
+      .qps = rate.qps,
+      .burst = rate.burst,
+      .workers = workers};
+  if (flags.print_only) {
+    options.print_only = [](const kube::NodeName& node, std::string_view body) { fmt::print("{}: {}\n", node.str(), body); };
+  }
+  return options;
+}
+
+Result<int> run(const FaultQuarantineFlags& flags, Clock& clock, const std::stop_token& stop) {
+  NW_TRY_ASSIGN(const auto lines, events::lines::parse_source(flags.event_source));
+  NW_TRY_ASSIGN(const auto rules, load_rules(flags));
+  NW_TRY_ASSIGN(auto options, quarantine_options(flags, rules));
+  telemetry::Metrics metrics;
+  NW_TRY_ASSIGN(const auto cluster, Cluster::open({flags.kubeconfig_path, "fault-quarantine"}, metrics, clock));
+  NW_TRY_ASSIGN(const auto source, events::lines::LinesSource::open(lines, flags.outcomes, clock));
+  const auto judge = [&](const events::HealthEvent& event, const kube::Node& node) { return rules.book.judge(event, node); };
+  quarantine::FaultQuarantine controller(cluster->client(), *source, judge, std::move(options), metrics, clock);
+  const auto ready = [&] {
+    const auto state = controller.readiness();
+    return net::Page{state.ready ? 200 : 503, state.text};
+  };
+  const auto scrape = [&] {
+    controller.refresh();
+    return metrics.text();
+  };
+  NW_TRY_ASSIGN(const auto health, serve_health(flags.metrics_port, {.ready = ready, .metrics = scrape}));
+  telemetry::info("fault-quarantine starts", {{"cluster", cluster->source()}, {"events", source->description()}});
+  if (flags.circuit_breaker_enabled) {
+    telemetry::warn("this version has no circuit breaker: nothing stops it when many nodes fall ill at once; --circuit-breaker-enabled=false says so");
+  }
+  NW_TRY_ASSIGN(const std::size_t left, controller.run(stop));
+  if (left == 0) return 0;
+  telemetry::error("not every event could be settled", {{"events", std::to_string(left)}});
+  return 1;
+}
+
+int main(const std::vector<std::string>& args) {
+  const auto flags = read_fault_quarantine_flags(args);
+  if (!flags) {
+    fmt::print(stderr, "{}", flags.error().text);
+    return flags.error().exit_code;
+  }
+  if (flags->version) {
     fmt::print("fault-quarantine {}\n", version());
     return 0;
   }
-  fmt::print(stderr,
-             "fault-quarantine: version {} cannot read health events from any source yet, so there is nothing it could act on\n",
-             version());
-  return 1;
+  if (const auto refusal = refusal_of(*flags)) {
+    fmt::print(stderr, "fault-quarantine: {}\n", refusal->sentence);
+    return refusal->exit_code;
+  }
+  return run_controller("fault-quarantine", [&](Clock& clock, const std::stop_token& stop) { return run(*flags, clock, stop); });
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -22,9 +21,7 @@ Result<labels::LabelerOptions> labeler_options(const LabelerFlags& flags) {
   if (!flags.expected_device_counts_config_file.empty()) {
     return fail(ErrorCode::kInvalid, "--expected-device-counts-config-file: this version does not count devices yet; leave the flag out");
   }
-  if (flags.workers < 1 || flags.workers > 256) {
-    return fail(ErrorCode::kInvalid, fmt::format("--workers: {} is out of range; it takes a number from 1 to 256", flags.workers));
-  }
+  NW_TRY_ASSIGN(const int workers, workers_from_flag(flags.workers));
   NW_TRY_ASSIGN(const Rate rate, rate_from_flags(flags.kube_api_qps, flags.kube_api_burst));
   labels::LabelerOptions options{.labels = {.dcgm_apps = labels::app_list(flags.dcgm_app_label),
                                             .driver_app = flags.driver_app_label,
@@ -35,13 +32,13 @@ Result<labels::LabelerOptions> labeler_options(const LabelerFlags& flags) {
                                             .require_dcgm_ready = flags.require_dcgm_ready_for_bootstrap},
                                  .qps = rate.qps,
                                  .burst = rate.burst,
-                                 .workers = flags.workers,
+                                 .workers = workers,
                                  .name_pods = flags.print_only};
   NW_TRY(labels::validate(options.labels));
   return options;
 }
 
-Result<> run(const LabelerFlags& flags, Clock& clock, const std::stop_token& stop) {
+Result<int> run(const LabelerFlags& flags, Clock& clock, const std::stop_token& stop) {
   NW_TRY_ASSIGN(auto options, labeler_options(flags));
   telemetry::Metrics metrics;
   NW_TRY_ASSIGN(const auto cluster, Cluster::open({flags.kubeconfig, "labeler"}, metrics, clock));
@@ -49,23 +46,22 @@ Result<> run(const LabelerFlags& flags, Clock& clock, const std::stop_token& sto
   telemetry::info("labeler starts", {{"cluster", cluster->source()}});
   if (flags.print_only) {
     labeler.print_once([](std::string_view line) { fmt::print("{}\n", line); }, stop);
-    return {};
+    return 0;
   }
-  NW_TRY_ASSIGN(const auto health, serve_health(flags.metrics_port, {.ready =
-                                                                         [&] {
-                                                                           const auto state = labeler.readiness();
-                                                                           return net::Page{state.ready ? 200 : 503, state.text};
-                                                                         },
-                                                                     .metrics =
-                                                                         [&] {
-                                                                           labeler.refresh();
-                                                                           return metrics.text();
-                                                                         }}));
+  const auto ready = [&] {
+    const auto state = labeler.readiness();
+    return net::Page{state.ready ? 200 : 503, state.text};
+  };
+  const auto scrape = [&] {
+    labeler.refresh();
+    return metrics.text();
+  };
+  NW_TRY_ASSIGN(const auto health, serve_health(flags.metrics_port, {.ready = ready, .metrics = scrape}));
   labeler.run(stop);
-  return {};
+  return 0;
 }
 
-int main(std::vector<std::string> args) {
+int main(const std::vector<std::string>& args) {
   const auto flags = read_labeler_flags(args);
   if (!flags) {
     fmt::print(stderr, "{}", flags.error().text);
@@ -75,14 +71,7 @@ int main(std::vector<std::string> args) {
     fmt::print("labeler {}\n", version());
     return 0;
   }
-  const char* level = std::getenv("LOG_LEVEL");
-  telemetry::start_log({.module = "labeler", .version = std::string(version()), .level = telemetry::level_from(level == nullptr ? "" : level)});
-  const StopOnSignal signals;
-  if (const auto result = run(*flags, Clock::real(), signals.token()); !result) {
-    telemetry::error("labeler cannot run", {{"error", result.error().message}});
-    return 1;
-  }
-  return 0;
+  return run_controller("labeler", [&](Clock& clock, const std::stop_token& stop) { return run(*flags, clock, stop); });
 }
 
 }  // namespace

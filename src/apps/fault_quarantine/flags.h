@@ -1,0 +1,33 @@
+// The command line of fault-quarantine (FQ spec, section 2.1), in Go's spellings, with flags of our own behind it.
+#pragma once
+
+#include <span>
+#include <string>
+#include <tl/expected.hpp>
+
+#include "apps/go_flags.h"
+
+namespace nodeward::apps {
+
+struct FaultQuarantineFlags {
+  std::string metrics_port = "2112";
+  std::string kubeconfig_path;
+  std::string config_path = "/etc/config/config.toml";
+  bool dry_run = false;
+  bool circuit_breaker_enabled = true;
+  std::string gpu_node_label = "nvidia.com/gpu.present=true";
+  bool tls_enabled = true;                                                     // this and the next two: accepted, for MongoDB only
+  std::string database_client_cert_mount_path = "/etc/ssl/database-client";
+  std::string mongo_client_cert_mount_path = "/etc/ssl/mongo-client";
+  double kube_api_qps = 0;
+  int kube_api_burst = 0;
+  std::string event_source;
+  std::string outcomes;
+  int workers = 16;
+  bool print_only = false;
+  bool version = false;
+};
+
+tl::expected<FaultQuarantineFlags, FlagExit> read_fault_quarantine_flags(std::span<const std::string> args);
+
+}  // namespace nodeward::apps
