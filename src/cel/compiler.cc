@@ -100,6 +100,7 @@ class Compiler {
     program.result_ = root.kinds;
     program.accepted_ = wanted;
     program.slots_ = most_slots_;
+    program.variables_ = environment_.variables().size();
     std::ranges::sort(touches_);
     touches_.erase(std::ranges::unique(touches_).begin(), touches_.end());
     program.touches_ = std::move(touches_);

@@ -1,14 +1,11 @@
 #include "apps/nodeward/event_view.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "apps/nodeward/cel_command.h"
 
 namespace nodeward::apps {
 namespace {
-
-using testing::HasSubstr;
 
 Json view(const char* text) { return *event_view(*parse_json(text)); }
 std::string problem(const char* text) {
