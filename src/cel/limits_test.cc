@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 
+#include <chrono>
 #include <functional>
 #include <string>
 
@@ -109,6 +110,13 @@ TEST(Limits, MemberStepsAreCountedApart) {
     EXPECT_THAT(run(repeated("(' a '", 200) + repeated(".trim()", 200) + repeated(").trim().trim().trim()", 200)),
                 HasSubstr("refused"));
   });
+}
+
+TEST(Limits, LongPathsAreCompiledInTime) {
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_THAT(run(fmt::format("[{{}}][0]{}", repeated(".abc", 990))), HasSubstr("no such key"));
+  EXPECT_THAT(run(fmt::format("[{{}}].map(x, x{})", repeated("['abc']", 990))), HasSubstr("no such key"));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
 }
 
 TEST(Limits, HundredThousandCharactersAreTheMost) {
