@@ -1,5 +1,6 @@
 #include "apps/nodeward/event_view.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "apps/nodeward/cel_command.h"
@@ -99,6 +100,11 @@ TEST(CelEval, OffersTheRulesEnvironmentUnlessAskedForAll) {
 TEST(CelEval, ExplainsWhatWasNotReached) {
   EXPECT_EQ(run({"cel", "eval", "--explain", "1 < 2 || 3 < 4"}).out,
             "1 < 2 || 3 < 4  =>  true\n  1 < 2  =>  true\n  3 < 4  =>  not reached\n");
+}
+
+TEST(CelEval, ExplainCutsLongValues) {
+  EXPECT_THAT(run({"cel", "eval", "--explain", "'" + std::string(200, 'x') + "' + 'y'"}).out,
+              testing::EndsWith("  =>  \"" + std::string(119, 'x') + "...\n"));
 }
 
 }  // namespace
