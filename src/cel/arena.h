@@ -31,7 +31,7 @@ class Arena {
   std::span<T> array(std::size_t count) {
     static_assert(std::is_trivially_destructible_v<T> && alignof(T) <= kAlign);
     if (count == 0) return {};
-    T* const first = static_cast<T*>(allocate(sizeof(T) * count));
+    T* const first = static_cast<T*>(allocate(sizeof(T) * count));  // NOLINT(bugprone-sizeof-expression): T may be a pointer
     std::uninitialized_value_construct_n(first, count);
     return {first, count};
   }
@@ -53,7 +53,7 @@ class Arena {
   static constexpr std::size_t kAlign = 8;
   static constexpr std::size_t kFirstBlock = 1024;
   // What reset() keeps at most: one outsized evaluation must not pin its memory for ever.
-  static constexpr std::size_t kKept = 256 * 1024;
+  static constexpr std::size_t kKept = std::size_t{256} * 1024;
   struct Block {
     std::unique_ptr<char[]> bytes;
     std::size_t size;

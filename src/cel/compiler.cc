@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "cel/environment.h"
+#include "cel/names.h"
 #include "cel/node.h"
 #include "cel/regex.h"
 #include "cel/syntax.h"
@@ -13,20 +14,6 @@ namespace {
 
 // For all constants of one expression together: bounds what 'x'.replace(...) may grow to while a rule is loaded.
 constexpr std::int64_t kFoldBudget = 500'000;
-
-constexpr std::string_view kTypeNames[] = {"null_type",
-                                           "bool",
-                                           "int",
-                                           "uint",
-                                           "double",
-                                           "string",
-                                           "bytes",
-                                           "list",
-                                           "map",
-                                           "type",
-                                           "google.protobuf.Duration",
-                                           "google.protobuf.Timestamp",
-                                           "optional_type"};
 
 constexpr Kinds kComputable = kinds(Kind::kInt, Kind::kUint, Kind::kDouble, Kind::kString, Kind::kBytes, Kind::kList,
                                     Kind::kDuration);
@@ -75,15 +62,9 @@ class Compiler {
       : environment_(environment),
         options_(options),
         syntax_(syntax),
+        names_(environment.variables(), options.container),
         constants_(std::make_unique<Arena>()),
-        fold_budget_(kFoldBudget) {
-    for (std::string_view container = options_.container; !container.empty();) {
-      containers_.push_back(std::string(container) + ".");
-      const auto dot = container.rfind('.');
-      container = dot == std::string_view::npos ? std::string_view() : container.substr(0, dot);
-    }
-    containers_.emplace_back();
-  }
+        fold_budget_(kFoldBudget) {}
 
   tl::expected<Program, CompileError> run(std::unique_ptr<Syntax> owner) {
     Built root = build(*syntax_.root);
@@ -100,6 +81,7 @@ class Compiler {
     program.result_ = root.kinds;
     program.accepted_ = wanted;
     program.slots_ = most_slots_;
+    program.variables_ = environment_.variables().size();
     std::ranges::sort(touches_);
     touches_.erase(std::ranges::unique(touches_).begin(), touches_.end());
     program.touches_ = std::move(touches_);
@@ -109,15 +91,6 @@ class Compiler {
   }
 
  private:
-  struct Path {
-    std::size_t variable = 0;
-    std::vector<Key> keys;
-  };
-  struct Local {
-    std::string_view name;
-    std::size_t slot;
-  };
-
   Built refuse(const Expr& where, std::string message) {
     if (!problem_) {
       problem_ = std::move(message);
@@ -129,88 +102,6 @@ class Compiler {
   Built unknown(const Expr& where, std::string message) {
     if (!options_.unknown_names) return refuse(where, std::move(message));
     return {make_constant(Value::error(constants_->copy(message))), kAnyKind};
-  }
-
-  // --- names
-
-  const Local* find_local(const Expr& ident) const {
-    if (ident.absolute) return nullptr;
-    const auto found = std::find_if(locals_.rbegin(), locals_.rend(),
-                                    [&](const Local& local) { return local.name == ident.name; });
-    return found == locals_.rend() ? nullptr : &*found;
-  }
-
-  // a.b.c as names from the front, when it is nothing but names and its head is no macro variable.
-  std::optional<std::vector<const Expr*>> plain_names(const Expr& expr) const {
-    std::vector<const Expr*> names;
-    const Expr* at = &expr;
-    for (; at->kind == ExprKind::kSelect && !at->optional; at = at->target) names.push_back(at);
-    if (at->kind != ExprKind::kIdent || find_local(*at) != nullptr) return std::nullopt;
-    names.push_back(at);
-    std::ranges::reverse(names);
-    return names;
-  }
-  static std::string joined(std::span<const Expr* const> names) {
-    std::string text;
-    for (const Expr* const name : names) text += fmt::format("{}{}", text.empty() ? "" : ".", name->name);
-    return text;
-  }
-  // Calls use(full name) for each place the name could stand for, the nearest first, until it says yes.
-  template <class Use>
-  bool in_containers(std::string_view name, bool absolute, Use&& use) const {
-    if (absolute) return use(std::string(name));
-    return std::ranges::any_of(containers_, [&](const std::string& container) { return use(container + std::string(name)); });
-  }
-
-  struct Named {
-    std::size_t consumed = 0;               // how many of the names it took
-    std::optional<std::size_t> variable;
-    Value type;
-  };
-  std::optional<Named> resolve(std::span<const Expr* const> names) const {
-    for (std::size_t count = names.size(); count > 0; --count) {
-      Named named{count, std::nullopt, {}};
-      const bool found = in_containers(joined(names.first(count)), names[0]->absolute, [&](const std::string& full) {
-        const auto& variables = environment_.variables();
-        if (const auto variable = std::ranges::find(variables, full); variable != variables.end()) {
-          named.variable = static_cast<std::size_t>(variable - variables.begin());
-          return true;
-        }
-        const auto* const type = std::ranges::find(kTypeNames, full);
-        if (type != std::end(kTypeNames)) named.type = Value::type(*type);
-        return type != std::end(kTypeNames);
-      });
-      if (found) return named;
-    }
-    return std::nullopt;
-  }
-
-  static std::optional<std::string_view> literal_key(const Expr& expr) {
-    if (expr.kind == ExprKind::kSelect && !expr.optional) return expr.name;
-    if (expr.kind != ExprKind::kIndex || expr.optional) return std::nullopt;
-    const Expr& index = *expr.args[0];
-    if (index.kind != ExprKind::kLiteral || !index.literal.is(Kind::kString)) return std::nullopt;
-    return index.literal.text();
-  }
-
-  // expr as a variable and literal keys below it: node.metadata.labels['k'].
-  std::optional<Path> as_path(const Expr& expr) const {
-    std::vector<Key> keys;
-    const Expr* at = &expr;
-    for (;;) {
-      if (const auto names = plain_names(*at)) {
-        const auto named = resolve(*names);
-        if (!named || !named->variable) return std::nullopt;
-        Path path{*named->variable, {}};
-        for (std::size_t i = named->consumed; i < names->size(); ++i) path.keys.emplace_back((*names)[i]->name);
-        path.keys.insert(path.keys.end(), keys.rbegin(), keys.rend());
-        return path;
-      }
-      const auto key = literal_key(*at);
-      if (!key) return std::nullopt;
-      keys.emplace_back(*key);
-      at = at->target;
-    }
   }
 
   void touch(const Path& path, bool presence_only) {
@@ -274,7 +165,7 @@ class Compiler {
 
   // `whole`: all below is looked at; else the caller has noted what is.
   Built build_reference(const Expr& expr, bool whole) {
-    if (const auto path = as_path(expr)) {
+    if (const auto path = names_.as_path(expr)) {
       if (whole) touch(*path, false);
       if (!options_.traced) {
         ++nodes_built_;
@@ -282,33 +173,28 @@ class Compiler {
         return {make_variable_path(path->variable, path->keys), kAnyKind};
       }
     }
-    if (const auto names = plain_names(expr)) {
-      const auto named = resolve(*names);
-      if (!named) return unknown(*names->front(), unknown_name(*names->front()));
+    if (const auto names = names_.plain(expr)) {
+      const auto named = names_.resolve(*names);
+      if (!named) return unknown(*names->front(), names_.unknown(*names->front()));
       if (named->consumed == names->size()) {
         return named->variable ? built(expr, make_variable(*named->variable), kAnyKind)
                                : built(expr, make_constant(named->type), kinds(Kind::kType));
       }
     }
-    if (expr.kind == ExprKind::kIdent) return built(expr, make_slot(find_local(expr)->slot), kAnyKind);
+    if (expr.kind == ExprKind::kIdent) return built(expr, make_slot(*names_.find_local(expr)), kAnyKind);
     return build_step(expr);
   }
 
   // The operand of a member step; on the way down nothing is touched whole when the path is noted at the top.
   Built build_step(const Expr& expr) {
-    const auto below = as_path(*expr.target);
-    std::string_view key = expr.name;
-    bool literal = expr.kind == ExprKind::kSelect;
-    if (expr.kind == ExprKind::kIndex && expr.args[0]->kind == ExprKind::kLiteral && expr.args[0]->literal.is(Kind::kString)) {
-      key = expr.args[0]->literal.text();
-      literal = true;
-    }
-    if (below && literal && expr.optional) {
+    const auto below = names_.as_path(*expr.target);
+    const auto key = literal_key(expr);
+    if (below && key && expr.optional) {
       Path path = *below;
-      path.keys.emplace_back(key);
+      path.keys.emplace_back(*key);
       touch(path, false);
     }
-    Built operand = below ? build_reference(*expr.target, !literal) : build(*expr.target);
+    Built operand = below ? build_reference(*expr.target, !key) : build(*expr.target);
     if (operand.node == nullptr) return {};
     if (expr.kind == ExprKind::kSelect)
       return built(expr, make_select(std::move(operand.node), Key(expr.name), expr.optional), kAnyKind);
@@ -317,16 +203,8 @@ class Compiler {
     return built(expr, make_index(std::move(operand.node), std::move(index.node), expr.optional), kAnyKind);
   }
 
-  std::string unknown_name(const Expr& name) const {
-    std::string known;
-    for (const std::string& variable : environment_.variables())
-      known += fmt::format("{}{}", known.empty() ? "" : ", ", variable);
-    return known.empty() ? fmt::format("unknown name '{}'", name.name)
-                         : fmt::format("unknown name '{}' (known here: {})", name.name, known);
-  }
-
   Built build_has(const Expr& expr) {
-    const auto below = as_path(*expr.target);
+    const auto below = names_.as_path(*expr.target);
     if (below) {
       Path path = *below;
       path.keys.emplace_back(expr.name);
@@ -408,7 +286,7 @@ class Compiler {
   }
   // 'k' in node.metadata.labels looks at one key only.
   Built build_range(const Expr& range, const Expr& item) {
-    auto path = as_path(range);
+    auto path = names_.as_path(range);
     if (!path || item.kind != ExprKind::kLiteral || !item.literal.is(Kind::kString)) return build(range);
     path->keys.emplace_back(item.literal.text());
     touch(*path, true);
@@ -439,10 +317,10 @@ class Compiler {
   // The function of a.b.f(x), when a.b.f is the full name of one.
   const Function* find_namespaced(const Expr& expr, std::string& name) const {
     if (expr.target == nullptr) return nullptr;
-    const auto names = plain_names(*expr.target);
+    const auto names = names_.plain(*expr.target);
     if (!names) return nullptr;
     const Function* function = nullptr;
-    in_containers(fmt::format("{}.{}", joined(*names), expr.name), names->front()->absolute, [&](const std::string& full) {
+    names_.in_containers(fmt::format("{}.{}", joined(*names), expr.name), names->front()->absolute, [&](const std::string& full) {
       name = full;
       function = find_function(full, false, expr.args.size());
       return function != nullptr || has_function(full);
@@ -470,7 +348,7 @@ class Compiler {
       name = expr.name;
       function = find_function(name, true, expr.args.size() + 1);
     } else if (!namespaced) {
-      in_containers(expr.name, expr.absolute, [&](const std::string& full) {
+      names_.in_containers(expr.name, expr.absolute, [&](const std::string& full) {
         function = find_function(full, false, expr.args.size());
         return function != nullptr;
       });
@@ -525,14 +403,13 @@ class Compiler {
     if (range.node == nullptr) return {};
     parts.range = std::move(range.node);
     parts.two_variables = !expr.variable2.empty();
-    parts.slot = locals_.size();
-    locals_.push_back({expr.variable, parts.slot});
-    if (parts.two_variables) locals_.push_back({expr.variable2, parts.slot + 1});
-    most_slots_ = std::max(most_slots_, locals_.size());
+    parts.slot = names_.push(expr.variable);
+    if (parts.two_variables) names_.push(expr.variable2);
+    most_slots_ = std::max(most_slots_, names_.depth());
     const std::size_t before = nodes_built_;
     Built body = build_macro_body(expr, parts);
     parts.body_cost = 1 + nodes_built_ - before;
-    locals_.resize(parts.slot);
+    names_.pop_to(parts.slot);
     if (body.node == nullptr) return {};
     parts.body = std::move(body.node);
     const Kinds result = macro_result(expr.macro, body.kinds);
@@ -568,10 +445,9 @@ class Compiler {
   const Environment& environment_;
   const CompileOptions& options_;
   Syntax& syntax_;
+  Names names_;
   std::unique_ptr<Arena> constants_;
   std::int64_t fold_budget_;
-  std::vector<std::string> containers_;   // "a.b.", "a.", ""
-  std::vector<Local> locals_;
   std::size_t most_slots_ = 0;
   std::size_t nodes_built_ = 0;
   std::vector<Touch> touches_;

@@ -1,5 +1,6 @@
 // Functions that expressions may call. A function gets values that are no errors and answers with a value; Call is what it
 // may use meanwhile: memory that lives as long as the result, and the budget of the evaluation.
+// A function must answer the same for the same values: with constant arguments it is called once, while the rule is loaded.
 #pragma once
 
 #include <cstdint>

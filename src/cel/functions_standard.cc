@@ -30,21 +30,26 @@ Value size_of(Call& call, Args args) {
   }
 }
 
-template <class Test>
-Value text_test(Call& call, Args args, Test&& test) {
+// `test` answers for two texts; `cost` is the bytes that it may look at.
+template <class Cost, class Test>
+Value text_test(Call& call, Args args, Cost&& cost, Test&& test) {
   if (!args[0].is(Kind::kString) || !args[1].is(Kind::kString)) return no_overload();
-  if (!call.charge_text(args[0].text().size())) return Call::exhausted();
-  return Value::boolean(test(args[0].text(), args[1].text()));
+  const std::string_view text = args[0].text(), part = args[1].text();
+  return call.charge_text(cost(text, part)) ? Value::boolean(test(text, part)) : Call::exhausted();
 }
+std::size_t part_size(std::string_view, std::string_view part) { return part.size(); }
+// A search may compare every place with the whole part.
+std::size_t search_size(std::string_view text, std::string_view part) { return text.size() * (1 + part.size() / 16); }
+
 Value contains(Call& call, Args args) {
-  return text_test(call, args,
+  return text_test(call, args, search_size,
                    [](std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; });
 }
 Value starts_with(Call& call, Args args) {
-  return text_test(call, args, [](std::string_view text, std::string_view part) { return text.starts_with(part); });
+  return text_test(call, args, part_size, [](std::string_view text, std::string_view part) { return text.starts_with(part); });
 }
 Value ends_with(Call& call, Args args) {
-  return text_test(call, args, [](std::string_view text, std::string_view part) { return text.ends_with(part); });
+  return text_test(call, args, part_size, [](std::string_view text, std::string_view part) { return text.ends_with(part); });
 }
 
 Value to_int(Call&, Args args) {

@@ -205,15 +205,15 @@ Value reverse(Call& call, Args args) {
   if (!is_text(args, 0)) return no_overload();
   if (!pays(call, args)) return Call::exhausted();
   const std::string_view text = args[0].text();
-  std::vector<std::string_view> points;
+  const auto built = call.arena().array<char>(text.size());
+  std::size_t end = text.size();   // filled from the back
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t begin = at;
     next_code_point(text, at);
-    points.push_back(text.substr(begin, at - begin));
+    end -= at - begin;
+    std::copy_n(text.data() + begin, at - begin, built.data() + end);
   }
-  std::string result;
-  for (auto point = points.rbegin(); point != points.rend(); ++point) result += *point;
-  return call.text(result);
+  return Value::string({built.data(), built.size()});
 }
 
 Value quote(Call& call, Args args) {

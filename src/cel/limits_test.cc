@@ -1,8 +1,10 @@
 // The limits that docs/cel.md states, on a thread with a stack of 1 MiB.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
 
+#include <chrono>
 #include <functional>
 #include <string>
 
@@ -110,6 +112,13 @@ TEST(Limits, MemberStepsAreCountedApart) {
   });
 }
 
+TEST(Limits, LongPathsAreCompiledInTime) {
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_THAT(run(fmt::format("[{{}}][0]{}", repeated(".abc", 990))), HasSubstr("no such key"));
+  EXPECT_THAT(run(fmt::format("[{{}}].map(x, x{})", repeated("['abc']", 990))), HasSubstr("no such key"));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
+}
+
 TEST(Limits, HundredThousandCharactersAreTheMost) {
   EXPECT_EQ(run("'" + std::string(99'990, 'y') + "'.size()").substr(0, 5), "99990");
   EXPECT_THAT(run("'" + std::string(100'000, 'y') + "'"), HasSubstr("longer than 100000 characters"));
@@ -118,15 +127,30 @@ TEST(Limits, HundredThousandCharactersAreTheMost) {
   EXPECT_THAT(run(std::string(99'999, '(')), HasSubstr("more than 249 levels"));
 }
 
+TEST(Limits, APatternIsParsedOnASmallStack) {
+  on_small_stack([] {
+    EXPECT_THAT(run(fmt::format("''.matches('{}{}')", repeated("(", 45'000), repeated(")", 45'000))),
+                testing::AnyOf("true", HasSubstr("refused")));
+    EXPECT_THAT(run(fmt::format("''.matches('{}{}')", repeated("(a|", 900), repeated(")", 900))),
+                testing::AnyOf("true", HasSubstr("refused")));
+    EXPECT_THAT(run("''.matches('((a{100}){100}){100}')"), HasSubstr("the regular expression is refused"));
+  });
+}
+
 TEST(Limits, AnEvaluationHasACostBound) {
   const std::string ten = "[1,2,3,4,5,6,7,8,9,10]";
   std::string loops = "true";
-  for (int i = 0; i < 10; ++i) loops = ten + ".all(v" + std::to_string(i) + ", " + loops + ")";
+  for (int i = 0; i < 10; ++i) loops = fmt::format("{}.all(v{}, {})", ten, i, loops);
   EXPECT_EQ(run(loops), "error: the evaluation costs too much");
   // Doubling a text in each step: 2^40 bytes when nothing stops it.
   std::string text = "'0123456789'";
-  for (int i = 0; i < 40; ++i) text = "cel.bind(x, " + text + ", x + x)";
+  for (int i = 0; i < 40; ++i) text = fmt::format("cel.bind(x, {}, x + x)", text);
   EXPECT_EQ(run(text), "error: the evaluation costs too much");
+  // Comparing large values again and again.
+  const std::string list = "[" + repeated("'0123456789',", 3000) + "'']";
+  const std::string loop = "[1,2,3,4,5,6,7,8,9,10].map(x, " + ten + ".map(y, " + ten;
+  EXPECT_EQ(run("cel.bind(l, " + list + ", " + loop + ".all(z, l + [z] == l + [z]))))"), "error: the evaluation costs too much");
+  EXPECT_EQ(run("cel.bind(l, " + list + ", " + loop + ".all(z, [l] == [l]))))"), "error: the evaluation costs too much");
   EXPECT_EQ(run("'%s'.format(['x']) + ''.replace('', 'y')"), "\"xy\"");
 }
 

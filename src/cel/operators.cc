@@ -114,7 +114,28 @@ Value apply_arithmetic(Operator op, Value a, Value b, Call& call) {
   return apply_time(op, a, b);
 }
 
-Value apply_order(Operator op, Value a, Value b) {
+// The steps that comparing a value in whole takes.
+std::size_t weight(Value value) {
+  std::size_t steps = 1;
+  if (value.is(Kind::kString) || value.is(Kind::kBytes)) return steps + value.text().size() / 64;
+  if (value.is(Kind::kOptional) && value.optional() != nullptr) return steps + weight(*value.optional());
+  if (value.is(Kind::kList)) {
+    for (const Value item : value.items()) steps += weight(item);
+  } else if (value.is(Kind::kMap)) {
+    for (const Map::Entry& entry : value.entries().entries) steps += 1 + weight(entry.value);
+  }
+  return steps;
+}
+
+bool pays_to_compare(Value a, Value b, Call& call) {
+  if (a.kind() != b.kind() || a.is_numeric() || a.is(Kind::kBool)) return true;
+  const bool differ_in_size = (a.is(Kind::kList) && a.items().size() != b.items().size()) ||
+                              (a.is(Kind::kMap) && a.entries().entries.size() != b.entries().entries.size());
+  return differ_in_size || call.charge(weight(a));
+}
+
+Value apply_order(Operator op, Value a, Value b, Call& call) {
+  if (!pays_to_compare(a, b, call)) return Call::exhausted();
   const Order order = compare(a, b);
   if (order == Order::kNotComparable) return no_overload();
   switch (op) {
@@ -125,11 +146,17 @@ Value apply_order(Operator op, Value a, Value b) {
   }
 }
 
+Value apply_equality(Value a, Value b, bool negated, Call& call) {
+  if (!pays_to_compare(a, b, call)) return Call::exhausted();
+  return Value::boolean(equal(a, b) != negated);
+}
+
 Value apply_in(Value item, Value range, Call& call) {
   if (range.is(Kind::kMap)) return Value::boolean(range.entries().find(item) != nullptr);
   if (!range.is(Kind::kList)) return no_overload();
   if (!call.charge(range.items().size() / 4)) return Call::exhausted();
   for (const Value candidate : range.items()) {
+    if (!item.is(Kind::kString) && !pays_to_compare(item, candidate, call)) return Call::exhausted();
     if (equal(item, candidate)) return Value::boolean(true);
   }
   return Value::boolean(false);
@@ -159,13 +186,13 @@ Value find_in_list(std::span<const Value> items, Value index) {
 
 Value apply(Operator op, Value a, Value b, Call& call) {
   switch (op) {
-    case Operator::kEqual: return Value::boolean(equal(a, b));
-    case Operator::kNotEqual: return Value::boolean(!equal(a, b));
+    case Operator::kEqual: return apply_equality(a, b, false, call);
+    case Operator::kNotEqual: return apply_equality(a, b, true, call);
     case Operator::kIn: return apply_in(a, b, call);
     case Operator::kLess:
     case Operator::kLessEqual:
     case Operator::kGreater:
-    case Operator::kGreaterEqual: return apply_order(op, a, b);
+    case Operator::kGreaterEqual: return apply_order(op, a, b, call);
     default: return apply_arithmetic(op, a, b, call);
   }
 }

@@ -1,5 +1,6 @@
 #include "cel/program.h"
 
+#include "base/check.h"
 #include "cel/node.h"
 #include "cel/syntax.h"
 
@@ -32,6 +33,7 @@ void describe(const Expr& expr, const Syntax& syntax, std::size_t depth, std::sp
 }  // namespace
 
 Value Program::evaluate(std::span<const Value> variables, Scratch& scratch) const {
+  NW_CHECK(variables.size() >= variables_, "each variable of the environment has a value");
   scratch.arena().reset();
   Frame frame(variables, scratch.arena(), kCostLimit);
   frame.slots = scratch.arena().array<Value>(slots_);
@@ -39,6 +41,7 @@ Value Program::evaluate(std::span<const Value> variables, Scratch& scratch) cons
 }
 
 Value Program::explain(std::span<const Value> variables, Scratch& scratch, std::vector<Part>& parts) const {
+  NW_CHECK(variables.size() >= variables_, "each variable of the environment has a value");
   scratch.arena().reset();
   Frame frame(variables, scratch.arena(), kCostLimit);
   frame.slots = scratch.arena().array<Value>(slots_);

@@ -77,6 +77,7 @@ class Program {
   Kinds result_ = kAnyKind;
   Kinds accepted_ = kAnyKind;           // of Wanted
   std::size_t slots_ = 0;
+  std::size_t variables_ = 0;           // how many the environment declared
 };
 
 }  // namespace nodeward::cel

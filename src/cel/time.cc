@@ -108,7 +108,8 @@ std::optional<Instant> parse_timestamp(std::string_view text) {
   const auto nanos = parse_fraction(text, at);
   const auto offset = parse_offset(text, at);
   if (!nanos || !offset) return std::nullopt;
-  const std::int64_t seconds = days_from_civil(year, month, day) * kSecondsPerDay + hour * 3600 + minute * 60 + second - *offset;
+  const std::int64_t seconds = days_from_civil(year, month, day) * kSecondsPerDay + hour * std::int64_t{3600} +
+                               minute * std::int64_t{60} + second - *offset;
   if (seconds < kFirstSecond || seconds > kLastSecond) return std::nullopt;
   return Instant{seconds, *nanos};
 }

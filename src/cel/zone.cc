@@ -114,7 +114,8 @@ std::int64_t second_of_year(const RuleDate& date, std::int64_t year) {
 std::int32_t offset_by_rule(const Rule& rule, std::int64_t seconds) {
   if (!rule.has_summer) return rule.standard;
   const CivilTime local = civil_time(seconds + rule.standard);
-  const std::int64_t now = local.day_of_year * std::int64_t{86'400} + local.hour * 3600 + local.minute * 60 + local.second;
+  const std::int64_t now = local.day_of_year * std::int64_t{86'400} + local.hour * std::int64_t{3600} +
+                           local.minute * std::int64_t{60} + local.second;
   const std::int64_t begin = second_of_year(rule.begin, local.year);
   const std::int64_t end = second_of_year(rule.end, local.year) - (rule.summer - rule.standard);
   const bool summer = begin < end ? now >= begin && now < end : now >= begin || now < end;

@@ -66,12 +66,21 @@ Result<Input> read_input(const EvalOptions& options) {
   return input;
 }
 
+// At most so many bytes, cut between characters: a whole event or node says little about one of its parts.
+std::string shortened(std::string text) {
+  constexpr std::size_t kMost = 120;
+  if (text.size() <= kMost) return text;
+  std::size_t end = kMost;
+  while ((text[end] & 0xC0) == 0x80) --end;
+  return text.substr(0, end) + "...";
+}
+
 void print_parts(const std::vector<cel::Part>& parts) {
   const bool colours = isatty(STDOUT_FILENO) == 1;
   for (const cel::Part& part : parts) {
     std::string text(trimmed(part.text));
     std::replace(text.begin(), text.end(), '\n', ' ');
-    const std::string value = part.evaluated ? cel::to_cel_text(part.value) : "not reached";
+    const std::string value = part.evaluated ? shortened(cel::to_cel_text(part.value)) : "not reached";
     const std::string times = part.times > 1 ? fmt::format("  (the last of {})", part.times) : "";
     const std::string line = fmt::format("{}{}  =>  {}{}", std::string(2 * part.depth, ' '), text, value, times);
     std::cout << (colours && !part.evaluated ? "\x1b[90m" + line + "\x1b[0m" : line) << '\n';

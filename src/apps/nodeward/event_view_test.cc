@@ -8,8 +8,6 @@
 namespace nodeward::apps {
 namespace {
 
-using testing::HasSubstr;
-
 Json view(const char* text) { return *event_view(*parse_json(text)); }
 std::string problem(const char* text) {
   const auto viewed = event_view(*parse_json(text));
@@ -102,6 +100,11 @@ TEST(CelEval, OffersTheRulesEnvironmentUnlessAskedForAll) {
 TEST(CelEval, ExplainsWhatWasNotReached) {
   EXPECT_EQ(run({"cel", "eval", "--explain", "1 < 2 || 3 < 4"}).out,
             "1 < 2 || 3 < 4  =>  true\n  1 < 2  =>  true\n  3 < 4  =>  not reached\n");
+}
+
+TEST(CelEval, ExplainCutsLongValues) {
+  EXPECT_THAT(run({"cel", "eval", "--explain", "'" + std::string(200, 'x') + "' + 'y'"}).out,
+              testing::EndsWith("  =>  \"" + std::string(119, 'x') + "...\n"));
 }
 
 }  // namespace
