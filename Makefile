@@ -8,7 +8,7 @@ setup:        ## Install what is missing: Debian 12 packages, Go for the real AP
 	@scripts/setup.sh
 build: setup  ## Build the programs into build/release/bin
 	@scripts/build.sh release
-demo: build   ## See it work on a throw-away cluster of its own (your KUBECONFIG is never touched)
+demo: setup   ## See it work on a throw-away cluster of its own (your KUBECONFIG is never touched)
 	@scripts/demo.sh
 test: setup   ## Run all tests; the last line is the sum (some of them: scripts/test.sh FILTER)
 	@scripts/test.sh

@@ -10,6 +10,7 @@ if [ $# -eq 0 ]; then
   go run . generate "$data/values.json" 2000 20260901 > "$data/generated-by-cel-go.jsonl"
   go run . table "$data/values.json" "$data/absorption.tsv" "$data/null-and-absent.tsv" "$data/regex.tsv" "$data/strings.tsv" \
     "$data/syntax.tsv" "$data/deep.tsv" > "$data/field-by-cel-go.jsonl"
+  go run . table "$data/values.json" "$data/edges.tsv" > "$data/edges-by-cel-go.jsonl"
   exit 0
 fi
 (cd tests/conformance/second_opinion && go run . generate "$data/values.json" "$1" "${2:-1}") > "$build/differential.jsonl"

@@ -2,10 +2,16 @@
 set -euo pipefail
 
 NW_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-# Go, ccache and the cache folder all hang on HOME, which a CI runner may not set.
-if [ -z "${HOME:-}" ]; then
-  HOME=$(getent passwd "$(id -u)" | cut -d: -f6)
-  export HOME="${HOME:-/var/tmp}"
+# Go, ccache and the cache folder all hang on HOME, which a CI runner may not set, or not let us write to.
+is_home() { [ -n "$1" ] && { [ -d "$1/.cache" ] || mkdir "$1/.cache" 2>/dev/null; } && [ -w "$1/.cache" ]; }
+if ! is_home "${HOME:-}"; then
+  HOME=$(getent passwd "$(id -u)" | cut -d: -f6) || HOME=''
+  if ! is_home "$HOME"; then
+    HOME=/var/tmp/nodeward-home-$(id -u)
+    mkdir -p -m 700 "$HOME"
+    [ -O "$HOME" ] || { echo "$HOME belongs to somebody else; set HOME to a folder of yours" >&2; exit 1; }
+  fi
+  export HOME
 fi
 NW_CACHE=${NODEWARD_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/nodeward}
 NW_GO_VERSION=1.26.0

@@ -24,9 +24,23 @@ if ! has_both "$folder"; then
   partial=$NW_CACHE/testbed/partial.$$
   mkdir -p "$partial"
   version=$(cd "$module" && go list -m -f '{{.Version}}' k8s.io/kubernetes)
+  # Go names each module it fetches and, with -v, each package it compiles: a line now and then shows that it is alive.
+  progress() {    # PROGRAM PACKAGES
+    local line fetched=0 compiled=0
+    while IFS= read -r line; do
+      case "$line" in
+        "go: downloading"*) ((++fetched % 50)) || say "testbed: $fetched modules fetched for $1" ;;
+        *[\ :#]*) say "$line" ;;
+        *) ((++compiled % 100)) || say "testbed: $compiled of $2 packages of $1 compiled" ;;
+      esac
+    done
+  }
   build() {    # PROGRAM PACKAGE
-    (cd "$module" && go build -trimpath -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$version" -o "$partial/$1" "$2") \
-      2> >(grep -v '^go: downloading' >&2)
+    local packages
+    packages=$(cd "$module" && go list -deps "$2" 2> >(progress "$1" 0) | wc -l)
+    (cd "$module" &&
+      go build -v -trimpath -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$version" -o "$partial/$1" "$2") \
+      2> >(progress "$1" "$packages")
   }
   build etcd go.etcd.io/etcd/server/v3
   build kube-apiserver k8s.io/kubernetes/cmd/kube-apiserver

@@ -21,14 +21,12 @@ void Arena::grow(std::size_t bytes) {
   end_ = next_ + size;
 }
 
-void Arena::reset() {
+void Arena::drop_blocks() {
   std::size_t kept = 0;
   std::size_t total = 0;
   while (kept < blocks_.size() && total + blocks_[kept].size <= kKept) total += blocks_[kept++].size;
   blocks_.resize(kept);
   current_ = 0;
-  next_ = blocks_.empty() ? nullptr : blocks_.front().bytes.get();
-  end_ = blocks_.empty() ? nullptr : next_ + blocks_.front().size;
 }
 
 std::size_t Arena::bytes_reserved() const {

@@ -42,7 +42,11 @@ class Arena {
     return {to, text.size()};
   }
 
-  void reset();
+  void reset() {
+    if (blocks_.size() > 1) drop_blocks();
+    next_ = blocks_.empty() ? nullptr : blocks_.front().bytes.get();
+    end_ = blocks_.empty() ? nullptr : next_ + blocks_.front().size;
+  }
   std::size_t bytes_reserved() const;
 
  private:
@@ -55,6 +59,7 @@ class Arena {
     std::size_t size;
   };
   void grow(std::size_t bytes);
+  void drop_blocks();
 
   std::vector<Block> blocks_;
   std::size_t current_ = 0;   // index of the block in use, when there is one

@@ -386,6 +386,10 @@ class Compiler {
         return {make_equals_text(std::move(right.node), text->text(), negated), result};
       }
     }
+    if (const auto key = op == Operator::kIn ? constant_of(left) : std::nullopt;
+        key && key->is(Kind::kString) && !right.node->constant()) {
+      return {make_in_with_key(Key(key->text()), std::move(right.node)), result};
+    }
     if (const auto list = op == Operator::kIn ? constant_of(right) : std::nullopt; list && list->is(Kind::kList)) {
       return {make_in_set(std::move(left.node), as_set(list->items())), result};
     }

@@ -144,7 +144,6 @@ Value to_timestamp(Call&, Args args) {
 
 Value to_duration(Call&, Args args) {
   if (args[0].is(Kind::kDuration)) return args[0];
-  if (args[0].is(Kind::kInt)) return Value::duration(args[0].as_int());
   if (!args[0].is(Kind::kString)) return no_overload();
   const auto parsed = parse_duration(args[0].text());
   return parsed ? Value::duration(*parsed) : Value::error("the text is no duration such as 1h30m or 1.5s");

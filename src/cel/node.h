@@ -44,7 +44,7 @@ bool all_constant(const Nodes& nodes);
 
 NodePtr make_constant(Value value);
 NodePtr make_variable(std::size_t index);
-NodePtr make_variable_path(std::size_t index, std::vector<Key> path);   // event.a.b
+NodePtr make_variable_path(std::size_t index, const std::vector<Key>& path);   // event.a.b
 NodePtr make_slot(std::size_t slot);
 NodePtr make_select(NodePtr operand, Key name, bool optional);
 NodePtr make_has(NodePtr operand, Key name);
@@ -55,6 +55,7 @@ NodePtr make_not(NodePtr operand, std::uint32_t count);
 NodePtr make_negate(NodePtr operand, std::uint32_t count);
 NodePtr make_chain(Nodes operands, std::span<const Operator> operators);
 NodePtr make_equals_text(NodePtr operand, std::string_view text, bool negated);
+NodePtr make_in_with_key(Key key, NodePtr range);
 NodePtr make_in_set(NodePtr operand, Value set);                        // `set`: a map whose keys are the members
 NodePtr make_and(Nodes operands);
 NodePtr make_or(Nodes operands);

@@ -1,6 +1,8 @@
 // The nodes that are no macros: names, members, operators, logic, calls.
 #include <fmt/format.h>
+#include <algorithm>
 #include <array>
+#include <atomic>
 
 #include "cel/node.h"
 
@@ -26,22 +28,72 @@ class Variable final : public Node {
   const std::size_t index_;
 };
 
+// A literal key, and the place where it was found first: records of one kind have their members in one order, so the look-up
+// is mostly a single comparison. The place is set once, so threads that share the program do not fight for its cache line.
+class MemberKey {
+ public:
+  explicit MemberKey(const Key& key) : key_(key) {}
+  MemberKey(const MemberKey& other) : key_(other.key_) {}
+
+  const Value* find(const Map& map) const {
+    const std::uint32_t place = place_.load(std::memory_order_relaxed);
+    if (place < map.entries.size()) {
+      const Map::Entry& entry = map.entries[place];
+      if (entry.key.is(Kind::kString) && same_text(entry.key.text(), key_.text)) return &entry.value;
+    }
+    return find_anew(map, place);
+  }
+  const Key& key() const { return key_; }
+
+ private:
+  static constexpr std::uint32_t kUnknown = ~std::uint32_t{0};
+  [[gnu::noinline]] const Value* find_anew(const Map& map, std::uint32_t place) const {
+    const Value* const found = map.find(key_);
+    if (found != nullptr && place == kUnknown) {
+      const auto offset = reinterpret_cast<const char*>(found) - reinterpret_cast<const char*>(map.entries.data());
+      place_.store(static_cast<std::uint32_t>(static_cast<std::size_t>(offset) / sizeof(Map::Entry)), std::memory_order_relaxed);
+    }
+    return found;
+  }
+
+  const Key key_;
+  mutable std::atomic<std::uint32_t> place_{kUnknown};
+};
+
+// event.a.b: the most frequent operand. The nodes below that take one are made for it, which saves a call per term.
 class VariablePath final : public Node {
  public:
-  VariablePath(std::size_t index, std::vector<Key> path) : index_(index), path_(std::move(path)) {}
-  Value eval(Frame& frame) const override {
-    Value at = frame.variable(index_);
-    for (const Key& key : path_) {
-      const Value* const found = at.is(Kind::kMap) ? at.entries().find(key) : nullptr;
-      if (found == nullptr) return find_member(at, key, frame);
-      at = *found;
+  VariablePath(std::size_t index, const std::vector<Key>& path)
+      : index_(index), first_(path.front()), rest_(path.begin() + 1, path.end()) {}
+  Value get(Frame& frame) const {
+    const Value variable = frame.variable(index_);
+    const Value* at = variable.is(Kind::kMap) ? first_.find(variable.entries()) : nullptr;
+    if (at == nullptr) return find_member(variable, first_.key(), frame);
+    for (const MemberKey& key : rest_) {
+      const Value* const found = at->is(Kind::kMap) ? key.find(at->entries()) : nullptr;
+      if (found == nullptr) return find_member(*at, key.key(), frame);
+      at = found;
     }
-    return at;
+    return *at;
   }
+  Value eval(Frame& frame) const override { return get(frame); }
 
  private:
   const std::size_t index_;
-  const std::vector<Key> path_;
+  const MemberKey first_;
+  const std::vector<MemberKey> rest_;
+};
+
+// An operand of a node that is made for VariablePath and works for all others.
+class Operand {
+ public:
+  explicit Operand(NodePtr node) : node_(std::move(node)), path_(dynamic_cast<const VariablePath*>(node_.get())) {}
+  Value eval(Frame& frame) const { return path_ != nullptr ? path_->get(frame) : node_->eval(frame); }
+  bool constant() const { return node_->constant(); }
+
+ private:
+  NodePtr node_;
+  const VariablePath* path_;
 };
 
 class Slot final : public Node {
@@ -56,12 +108,16 @@ class Slot final : public Node {
 class Select final : public Node {
  public:
   Select(NodePtr operand, Key name) : operand_(std::move(operand)), name_(name) {}
-  Value eval(Frame& frame) const override { return find_member(operand_->eval(frame), name_, frame); }
+  Value eval(Frame& frame) const override {
+    const Value operand = operand_->eval(frame);
+    const Value* const found = operand.is(Kind::kMap) ? name_.find(operand.entries()) : nullptr;
+    return found != nullptr ? *found : find_member(operand, name_.key(), frame);
+  }
   bool constant() const override { return operand_->constant(); }
 
  private:
   const NodePtr operand_;
-  const Key name_;
+  const MemberKey name_;
 };
 
 // a.?b and a[?b]: what is missing becomes an empty optional; an optional operand is looked into.
@@ -96,18 +152,34 @@ class Has final : public Node {
  public:
   Has(NodePtr operand, Key name) : operand_(std::move(operand)), name_(name) {}
   Value eval(Frame& frame) const override {
-    Value operand = operand_->eval(frame);
+    Value operand = operand_.eval(frame);
     if (operand.is(Kind::kOptional)) {
       if (operand.optional() == nullptr) return Value::boolean(false);
       operand = *operand.optional();
     }
-    if (operand.is(Kind::kMap)) return Value::boolean(operand.entries().find(name_) != nullptr);
+    if (operand.is(Kind::kMap)) return Value::boolean(name_.find(operand.entries()) != nullptr);
+    if (operand.is(Kind::kList)) return no_overload();   // as in cel-go; of all other kinds a member is simply not there
     return operand.is_error() ? operand : Value::boolean(false);
   }
 
  private:
-  const NodePtr operand_;
-  const Key name_;
+  const Operand operand_;
+  const MemberKey name_;
+};
+
+// 'k' in m
+class InWithKey final : public Node {
+ public:
+  InWithKey(Key key, NodePtr range) : key_(key), range_(std::move(range)) {}
+  Value eval(Frame& frame) const override {
+    const Value range = range_.eval(frame);
+    if (range.is(Kind::kMap)) return Value::boolean(key_.find(range.entries()) != nullptr);
+    return range.is_error() ? range : apply(Operator::kIn, Value::string(key_.key().text), range, frame);
+  }
+
+ private:
+  const MemberKey key_;
+  const Operand range_;
 };
 
 class Index final : public Node {
@@ -221,15 +293,15 @@ class Binary final : public Node {
  public:
   Binary(NodePtr left, NodePtr right, Operator op) : left_(std::move(left)), right_(std::move(right)), op_(op) {}
   Value eval(Frame& frame) const override {
-    const Value a = left_->eval(frame);
+    const Value a = left_.eval(frame);
     if (a.is_error()) return a;
-    const Value b = right_->eval(frame);
+    const Value b = right_.eval(frame);
     return b.is_error() ? b : apply(op_, a, b, frame);
   }
-  bool constant() const override { return left_->constant() && right_->constant(); }
+  bool constant() const override { return left_.constant() && right_.constant(); }
 
  private:
-  const NodePtr left_, right_;
+  const Operand left_, right_;
   const Operator op_;
 };
 
@@ -256,13 +328,13 @@ class EqualsText final : public Node {
   EqualsText(NodePtr operand, std::string_view text, bool negated)
       : operand_(std::move(operand)), text_(text), negated_(negated) {}
   Value eval(Frame& frame) const override {
-    const Value value = operand_->eval(frame);
-    if (value.is(Kind::kString)) return Value::boolean((value.text() == text_) != negated_);
+    const Value value = operand_.eval(frame);
+    if (value.is(Kind::kString)) return Value::boolean(same_text(value.text(), text_) != negated_);
     return value.is_error() ? value : Value::boolean(negated_);
   }
 
  private:
-  const NodePtr operand_;
+  const Operand operand_;
   const std::string_view text_;
   const bool negated_;
 };
@@ -271,12 +343,12 @@ class InSet final : public Node {
  public:
   InSet(NodePtr operand, Value set) : operand_(std::move(operand)), set_(set) {}
   Value eval(Frame& frame) const override {
-    const Value value = operand_->eval(frame);
+    const Value value = operand_.eval(frame);
     return value.is_error() ? value : Value::boolean(set_.entries().find(value) != nullptr);
   }
 
  private:
-  const NodePtr operand_;
+  const Operand operand_;
   const Value set_;
 };
 
@@ -321,23 +393,27 @@ class Conditional final : public Node {
   const Nodes operands_;
 };
 
+template <std::size_t count>
 class FewArguments final : public Node {
  public:
-  static constexpr std::size_t kMost = 4;
-  FewArguments(FunctionBody body, Nodes arguments) : body_(body), arguments_(std::move(arguments)) {}
+  FewArguments(FunctionBody body, Nodes arguments) : body_(body) {
+    for (NodePtr& argument : arguments) arguments_.emplace_back(std::move(argument));
+  }
   Value eval(Frame& frame) const override {
-    std::array<Value, kMost> values;
-    for (std::size_t i = 0; i < arguments_.size(); ++i) {
-      values[i] = arguments_[i]->eval(frame);
+    std::array<Value, count> values;
+    for (std::size_t i = 0; i < count; ++i) {
+      values[i] = arguments_[i].eval(frame);
       if (values[i].is_error()) return values[i];
     }
-    return body_(frame, {values.data(), arguments_.size()});
+    return body_(frame, values);
   }
-  bool constant() const override { return all_constant(arguments_); }
+  bool constant() const override {
+    return std::ranges::all_of(arguments_, [](const Operand& argument) { return argument.constant(); });
+  }
 
  private:
   const FunctionBody body_;
-  const Nodes arguments_;
+  std::vector<Operand> arguments_;
 };
 
 class ManyArguments final : public Node {
@@ -402,8 +478,8 @@ bool all_constant(const Nodes& nodes) {
 
 NodePtr make_constant(Value value) { return std::make_unique<Constant>(value); }
 NodePtr make_variable(std::size_t index) { return std::make_unique<Variable>(index); }
-NodePtr make_variable_path(std::size_t index, std::vector<Key> path) {
-  return std::make_unique<VariablePath>(index, std::move(path));
+NodePtr make_variable_path(std::size_t index, const std::vector<Key>& path) {
+  return std::make_unique<VariablePath>(index, path);
 }
 NodePtr make_slot(std::size_t slot) { return std::make_unique<Slot>(slot); }
 NodePtr make_select(NodePtr operand, Key name, bool optional) {
@@ -427,13 +503,18 @@ NodePtr make_chain(Nodes operands, std::span<const Operator> operators) {
 NodePtr make_equals_text(NodePtr operand, std::string_view text, bool negated) {
   return std::make_unique<EqualsText>(std::move(operand), text, negated);
 }
+NodePtr make_in_with_key(Key key, NodePtr range) { return std::make_unique<InWithKey>(key, std::move(range)); }
 NodePtr make_in_set(NodePtr operand, Value set) { return std::make_unique<InSet>(std::move(operand), set); }
 NodePtr make_and(Nodes operands) { return std::make_unique<Logic<false>>(std::move(operands)); }
 NodePtr make_or(Nodes operands) { return std::make_unique<Logic<true>>(std::move(operands)); }
 NodePtr make_conditional(Nodes operands) { return std::make_unique<Conditional>(std::move(operands)); }
 NodePtr make_call(FunctionBody body, Nodes arguments) {
-  if (arguments.size() <= FewArguments::kMost) return std::make_unique<FewArguments>(body, std::move(arguments));
-  return std::make_unique<ManyArguments>(body, std::move(arguments));
+  switch (arguments.size()) {
+    case 1: return std::make_unique<FewArguments<1>>(body, std::move(arguments));
+    case 2: return std::make_unique<FewArguments<2>>(body, std::move(arguments));
+    case 3: return std::make_unique<FewArguments<3>>(body, std::move(arguments));
+    default: return std::make_unique<ManyArguments>(body, std::move(arguments));
+  }
 }
 NodePtr make_optional_or(NodePtr first, NodePtr second, bool unwraps) {
   return std::make_unique<OptionalOr>(std::move(first), std::move(second), unwraps);

@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, 17> kReserved = {"as",        "break",  "
                                                         "namespace", "return", "var",    "void",     "while"};
 constexpr std::array<std::string_view, 4> kWordTokens = {"in", "true", "false", "null"};
 
-constexpr int kOrLevel = 0, kAndLevel = 1, kMemberLevel = 5;
+constexpr int kOrLevel = 0, kAndLevel = 1;
 
 struct BinaryOperator {
   std::string_view text;
@@ -45,7 +45,7 @@ constexpr MacroRule kMacroRules[] = {
     {"all", 2, Macro::kAll, false, nullptr},
     {"exists", 2, Macro::kExists, false, nullptr},
     {"exists_one", 2, Macro::kExistsOne, false, nullptr},
-    {"existsOne", 2, Macro::kExistsOne, false, nullptr},
+    {"existsOne", 2, Macro::kExistsOne, false, &SyntaxOptions::two_variable_macros},
     {"map", 2, Macro::kMap, false, nullptr},
     {"map", 3, Macro::kMap, false, nullptr},
     {"filter", 2, Macro::kFilter, false, nullptr},
@@ -442,7 +442,8 @@ class Parser {
     ++next_;
     std::vector<Expr*> items;
     std::vector<char> marks;
-    while (!at("]")) {
+    const bool only_comma = take(",");   // [,] is an empty list
+    while (!only_comma && !at("]")) {
       marks.push_back(take_question() ? 1 : 0);
       Expr* const item = error_.empty() ? parse_expression() : nullptr;
       if (item == nullptr) return nullptr;
@@ -458,7 +459,8 @@ class Parser {
     ++next_;
     std::vector<Expr*> items;
     std::vector<char> marks;
-    while (!at("}")) {
+    const bool only_comma = take(",");
+    while (!only_comma && !at("}")) {
       marks.push_back(take_question() ? 1 : 0);
       Expr* const key = error_.empty() ? parse_expression() : nullptr;
       if (key == nullptr || !expect(":")) return nullptr;

@@ -50,7 +50,7 @@ std::optional<std::uint32_t> parse_fraction(std::string_view text, std::size_t& 
 // "Z" or "+02:00" from `at` to the end, in seconds.
 std::optional<int> parse_offset(std::string_view text, std::size_t at) {
   if (at >= text.size()) return std::nullopt;
-  if (text.substr(at) == "Z" || text.substr(at) == "z") return 0;
+  if (text.substr(at) == "Z") return 0;
   if ((text[at] != '+' && text[at] != '-') || text.size() != at + 6 || text[at + 3] != ':') return std::nullopt;
   const int hours = digits(text, at + 1, 2), minutes = digits(text, at + 4, 2);
   if (hours < 0 || hours > 23 || minutes < 0 || minutes > 59) return std::nullopt;
@@ -97,8 +97,7 @@ std::optional<Wide> take_part(std::string_view& text) {
 }  // namespace
 
 std::optional<Instant> parse_timestamp(std::string_view text) {
-  if (text.size() < 20 || text[4] != '-' || text[7] != '-' || (text[10] != 'T' && text[10] != 't') || text[13] != ':' ||
-      text[16] != ':') {
+  if (text.size() < 20 || text[4] != '-' || text[7] != '-' || text[10] != 'T' || text[13] != ':' || text[16] != ':') {
     return std::nullopt;
   }
   const int year = digits(text, 0, 4), month = digits(text, 5, 2), day = digits(text, 8, 2);

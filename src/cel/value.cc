@@ -118,68 +118,40 @@ std::uint32_t hash_key(Value key) {
   }
 }
 
-const Value* Map::find(const Key& key) const {
-  const auto matches = [&](std::size_t i) {
-    return hashes[i] == key.hash && entries[i].key.is(Kind::kString) && entries[i].key.text() == key.text;
-  };
-  if (table == nullptr) {
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-      if (matches(i)) return &entries[i].value;
-    }
-    return nullptr;
-  }
-  for (std::uint32_t slot = key.hash & mask; table[slot] != 0; slot = (slot + 1) & mask) {
-    if (matches(table[slot] - 1)) return &entries[table[slot] - 1].value;
-  }
-  return nullptr;
-}
-
 const Value* Map::find(Value key) const {
-  const std::uint32_t hash = hash_key(key);
-  if (table == nullptr) {
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-      if (hashes[i] == hash && equal(entries[i].key, key)) return &entries[i].value;
-    }
-    return nullptr;
-  }
-  for (std::uint32_t slot = hash & mask; table[slot] != 0; slot = (slot + 1) & mask) {
-    const std::size_t i = table[slot] - 1;
-    if (hashes[i] == hash && equal(entries[i].key, key)) return &entries[i].value;
-  }
-  return nullptr;
+  if (key.is(Kind::kString)) return find(Key(key.text()));
+  return find_where(hash_key(key), [&](const Value& at) { return equal(at, key); });
 }
 
-MapBuilder::MapBuilder(Arena& arena, std::size_t capacity)
-    : arena_(arena), entries_(arena.array<Map::Entry>(capacity)), hashes_(arena.array<std::uint32_t>(capacity)) {
-  if (capacity <= kLinearLimit) return;
-  std::size_t slots = 32;
-  while (slots < 2 * capacity) slots *= 2;
-  table_ = arena.array<std::uint32_t>(slots);
+MapBuilder::MapBuilder(Arena& arena, std::size_t capacity) : arena_(arena), entries_(arena.array<Map::Entry>(capacity)) {
+  std::size_t slots = capacity;
+  if (capacity > kLinearLimit) {
+    for (slots = 32; slots < 2 * capacity;) slots *= 2;
+    mask_ = static_cast<std::uint32_t>(slots - 1);
+  }
+  slots_ = arena.array<Map::Slot>(slots);
 }
 
 void MapBuilder::insert(Value key, std::uint32_t hash, Value value) {
   entries_[size_] = {key, value};
-  hashes_[size_] = hash;
-  ++size_;
-  if (table_.empty()) return;
-  const auto mask = static_cast<std::uint32_t>(table_.size() - 1);
-  std::uint32_t slot = hash & mask;
-  while (table_[slot] != 0) slot = (slot + 1) & mask;
-  table_[slot] = static_cast<std::uint32_t>(size_);
+  std::size_t at = size_++;
+  if (mask_ != 0) {
+    for (at = hash & mask_; slots_[at].place != 0;) at = (at + 1) & mask_;
+  }
+  slots_[at] = {hash, static_cast<std::uint32_t>(size_)};
 }
 
 void MapBuilder::add(const Key& key, Value value) { insert(Value::string(key.text), key.hash, value); }
 
 bool MapBuilder::add(Value key, Value value) {
-  const Map so_far{entries_.first(size_), hashes_.data(), table_.data(), static_cast<std::uint32_t>(table_.size() - 1)};
-  if (so_far.find(key) != nullptr) return false;
+  if (built().find(key) != nullptr) return false;
   insert(key, hash_key(key), value);
   return true;
 }
 
 Value MapBuilder::finish() {
   const auto place = arena_.array<Map>(1);
-  place[0] = {entries_.first(size_), hashes_.data(), table_.data(), static_cast<std::uint32_t>(table_.size() - 1)};
+  place[0] = built();
   return Value::map(place[0]);
 }
 
@@ -195,7 +167,7 @@ bool equal(Value a, Value b) {
     case Kind::kString:
     case Kind::kBytes:
     case Kind::kType:
-    case Kind::kError: return a.text() == b.text();
+    case Kind::kError: return same_text(a.text(), b.text());
     case Kind::kTimestamp: return a.seconds() == b.seconds() && a.nanos() == b.nanos();
     case Kind::kList: return equal_lists(a.items(), b.items());
     case Kind::kMap: return equal_maps(a.entries(), b.entries());

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
 #include <string>
@@ -100,6 +101,30 @@ static_assert(sizeof(Value) == 16);
 std::uint32_t hash_text(std::string_view text);
 std::uint32_t hash_key(Value key);
 
+// Whether `size` bytes are the same. Inline: names and labels are short, and calling memcmp costs more than comparing them.
+inline bool same_bytes(const char* a, const char* b, std::size_t size) {
+  const auto differ = [&]<class Word>(Word, std::size_t at) {
+    Word x, y;
+    std::memcpy(&x, a + at, sizeof x);
+    std::memcpy(&y, b + at, sizeof y);
+    return x != y;
+  };
+  if (size >= 8) {
+    for (std::size_t at = 0; at + 8 < size; at += 8) {
+      if (differ(std::uint64_t{}, at)) return false;
+    }
+    return !differ(std::uint64_t{}, size - 8);
+  }
+  if (size >= 4) return !differ(std::uint32_t{}, 0) && !differ(std::uint32_t{}, size - 4);
+  for (std::size_t at = 0; at < size; ++at) {
+    if (a[at] != b[at]) return false;
+  }
+  return true;
+}
+inline bool same_text(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && same_bytes(a.data(), b.data(), a.size());
+}
+
 // A text with its hash, worked out once: for keys that are looked up or built again and again.
 struct Key {
   Key() = default;
@@ -114,13 +139,35 @@ struct Map {
     Value key;
     Value value;
   };
+  struct Slot {
+    std::uint32_t hash = 0;
+    std::uint32_t place = 0;   // index of the entry + 1; 0: free
+  };
   std::span<const Entry> entries;
-  const std::uint32_t* hashes = nullptr;     // one per entry
-  const std::uint32_t* table = nullptr;      // open addressing, index + 1; nullptr while the map is small
-  std::uint32_t mask = 0;
+  const Slot* slots = nullptr;   // a small map: one per entry, in order; else a table with open addressing
+  std::uint32_t mask = 0;        // 0: small
 
-  const Value* find(const Key& key) const;   // nullptr: no such key
-  const Value* find(Value key) const;        // any kind; numbers match across kinds
+  // nullptr: no such key.
+  const Value* find(const Key& key) const {
+    return find_where(key.hash, [&](const Value& at) { return at.is(Kind::kString) && same_text(at.text(), key.text); });
+  }
+  const Value* find(Value key) const;   // any kind; numbers match across kinds
+
+  template <class Matches>
+  const Value* find_where(std::uint32_t hash, Matches&& matches) const {
+    if (mask == 0) {
+      for (std::size_t i = 0; i < entries.size(); ++i) {
+        if (slots[i].hash == hash && matches(entries[i].key)) return &entries[i].value;
+      }
+      return nullptr;
+    }
+    for (std::uint32_t at = hash & mask; slots[at].place != 0; at = (at + 1) & mask) {
+      if (slots[at].hash != hash) continue;
+      const Entry& entry = entries[slots[at].place - 1];
+      if (matches(entry.key)) return &entry.value;
+    }
+    return nullptr;
+  }
 };
 
 // Builds one map in `arena`. `capacity` is the most entries that will be added.
@@ -133,10 +180,11 @@ class MapBuilder {
 
  private:
   void insert(Value key, std::uint32_t hash, Value value);
+  Map built() const { return {entries_.first(size_), slots_.data(), mask_}; }
   Arena& arena_;
   std::span<Map::Entry> entries_;
-  std::span<std::uint32_t> hashes_;
-  std::span<std::uint32_t> table_;
+  std::span<Map::Slot> slots_;
+  std::uint32_t mask_ = 0;
   std::size_t size_ = 0;
 };
 

@@ -58,36 +58,53 @@ struct NodeReader {
     });
     node.labels.shrink();
     node.annotations.shrink();
+    node.members.shrink();
     return node;
   }
+  Detail detail() const { return detail_of(selection); }
   static const ResourceVersion& version_of(const Node& node) { return node.version; }
   static bool named(const Node& node) { return !node.name.empty(); }
 
  private:
   void read_metadata(Value metadata, Node& node) const {
     members(metadata, [&](std::string_view key, Value value) {
-      if (key == "name") node.name = NodeName{text(value)};
-      if (key == "uid") node.uid = Uid::from(text(value));
-      if (key == "resourceVersion") node.version = ResourceVersion{text(value)};
-      if (key == "labels") {
+      if (key == "name") {
+        node.name = NodeName{text(value)};
+      } else if (key == "resourceVersion") {
+        node.version = ResourceVersion{text(value)};
+      } else if (key == "uid") {
+        const std::string_view uid = text(value);
+        node.uid = Uid::from(uid);
+        if (selection.metadata_members.wants(key)) node.members.set("metadata.uid", json_quoted(uid));
+      } else if (key == "labels") {
         members(value, [&](std::string_view label, Value v) {
+          node.labelled = true;
           if (selection.labels.wants(label)) node.labels.set(label, text(v));
         });
-      }
-      if (key == "annotations") {
+      } else if (key == "annotations") {
         members(value, [&](std::string_view name, Value v) {
           const std::string_view content = text(v);
           node.annotation_bytes += static_cast<std::uint32_t>(name.size() + content.size());
           if (selection.annotations.wants(name)) node.annotations.set(name, content);
         });
+      } else if (selection.metadata_members.wants(key)) {
+        keep_member("metadata", key, value, node);
       }
     });
   }
-  static void read_spec(Value spec, Node& node) {
+  void read_spec(Value spec, Node& node) const {
     members(spec, [&](std::string_view key, Value value) {
-      if (key == "unschedulable") node.unschedulable = !value.is_null() && value.get_bool().value();
-      if (key == "taints") elements(value, [&](Value taint) { node.taints.push_back(read_taint(taint)); });
+      if (key == "unschedulable") {
+        node.unschedulable = !value.is_null() && value.get_bool().value();
+      } else if (key == "taints") {
+        elements(value, [&](Value taint) { node.taints.push_back(read_taint(taint)); });
+      } else if (selection.spec_members.wants(key)) {
+        keep_member("spec", key, value, node);
+      }
     });
+  }
+  static void keep_member(std::string_view section, std::string_view key, Value value, Node& node) {
+    if (!value.is_null()) node.members.set(fmt::format("{}.{}", section, key), sj::to_json_string(value).value());
   }
 };
 
@@ -104,6 +121,7 @@ struct PodReader {
     });
     return pod;
   }
+  static Detail detail() { return Detail::kWhole; }
   const ResourceVersion& version_of(const Pod&) const { return version; }
   static bool named(const Pod& pod) { return !pod.uid.empty(); }
 
@@ -154,6 +172,8 @@ template <class T, class Reader>
 class JsonDecoder final : public Decoder<T> {
  public:
   explicit JsonDecoder(Reader reader) : reader_(std::move(reader)) {}
+
+  Detail detail() const override { return reader_.detail(); }
 
   Result<T> object(std::string_view json) override {
     return guarded([&]() -> Result<T> {
@@ -218,6 +238,16 @@ class JsonDecoder final : public Decoder<T> {
 
 }  // namespace
 
+std::string_view accept_object(Detail detail) {
+  if (detail == Detail::kWhole) return "application/json";
+  return "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
+}
+std::string_view accept_list(Detail detail) {
+  if (detail == Detail::kWhole) return "application/json";
+  return "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
+}
+
+Detail detail_of(const NodeSelection& selection) { return selection.spec ? Detail::kWhole : Detail::kMetadata; }
 std::unique_ptr<Decoder<Node>> make_node_decoder(NodeSelection selection) {
   return std::make_unique<JsonDecoder<Node, NodeReader>>(NodeReader{std::move(selection)});
 }

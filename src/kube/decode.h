@@ -26,14 +26,22 @@ struct WatchEvent {
   ResourceVersion version;                                         // of the object; empty where there is none
 };
 
+// How much of each object a decoder reads. Where the metadata is enough the server is asked for no more, and whole objects are
+// the second choice, for a server that has no such answer.
+enum class Detail { kMetadata, kWhole };
+std::string_view accept_object(Detail detail);      // value of the Accept header of a GET, a PATCH and a watch
+std::string_view accept_list(Detail detail);        // of a list
+
 template <class T>
 class Decoder {
  public:
   virtual ~Decoder() = default;
+  virtual Detail detail() const = 0;
   virtual Result<T> object(std::string_view json) = 0;
   virtual Result<WatchEvent<T>> event(std::string_view line) = 0;
 };
 
+Detail detail_of(const NodeSelection& selection);
 std::unique_ptr<Decoder<Node>> make_node_decoder(NodeSelection selection);
 std::unique_ptr<Decoder<Pod>> make_pod_decoder();
 

@@ -51,6 +51,33 @@ TEST(NodeDecoder, NullsAndMissingPartsAreEmpty) {
   }
 }
 
+TEST(NodeDecoder, KeepsOtherMembersAsJson) {
+  constexpr std::string_view kJson =
+      R"({"metadata":{"uid":"u-1","name":"n","resourceVersion":"7","generation":3 ,"creationTimestamp":null,"finalizers":["a", "b"]},)"
+      R"("spec":{"providerID":"aws:///i-1" ,"podCIDR":"10.0.0.0/24","configSource":{"x":{"y":1}} ,"taints":[]},"status":{"phase":"x"}})";
+  const auto kept = [&](KeySet metadata, KeySet spec) {
+    NodeSelection selection{.labels = {}, .annotations = {}, .spec = true, .metadata_members = std::move(metadata), .spec_members = std::move(spec)};
+    const auto node = make_node_decoder(std::move(selection))->object(kJson);
+    EXPECT_TRUE(node) << node.error().message;
+    std::string all;
+    for (const auto& [path, json] : node->members) all += std::string(path.view()) + "=" + std::string(json.view()) + ";";
+    return all;
+  };
+  EXPECT_EQ(kept({}, {}), "");
+  EXPECT_EQ(kept({.all = false, .keys = {"uid", "finalizers"}}, {.all = false, .keys = {"providerID", "taints"}}),
+            R"(metadata.finalizers=["a", "b"];metadata.uid="u-1";spec.providerID="aws:///i-1";)");
+  EXPECT_EQ(kept({.all = true, .keys = {}}, {.all = true, .keys = {}}),
+            R"(metadata.finalizers=["a", "b"];metadata.generation=3;metadata.uid="u-1";spec.configSource={"x":{"y":1}};)"
+            R"(spec.podCIDR="10.0.0.0/24";spec.providerID="aws:///i-1";)");
+}
+
+TEST(NodeDecoder, TellsWhetherThereAreLabelsAtAll) {
+  const auto decoder = make_node_decoder({.labels = {.all = false, .keys = {"x"}}, .annotations = {}});
+  EXPECT_TRUE(decoder->object(kNode)->labelled);
+  EXPECT_FALSE(decoder->object(R"({"metadata":{"name":"n","labels":{}}})")->labelled);
+  EXPECT_FALSE(decoder->object(R"({"metadata":{"name":"n"}})")->labelled);
+}
+
 TEST(NodeDecoder, RefusesWhatIsNoNode) {
   const auto decoder = make_node_decoder(all_kept());
   for (const auto json : {"", "{", "[]", "7", R"({"metadata":{}})", R"({"metadata":{"name":7}})", R"({"metadata":{"name":"n","labels":[]}})", R"({"metadata":{"name":"n")"}) {

@@ -89,7 +89,7 @@ void SymbolMap::erase(std::string_view key) {
 
 bool Node::same_content(const Node& other) const {
   return name == other.name && uid == other.uid && labels == other.labels && annotations == other.annotations &&
-         taints == other.taints && unschedulable == other.unschedulable;
+         members == other.members && taints == other.taints && unschedulable == other.unschedulable && labelled == other.labelled;
 }
 
 bool KeySet::wants(std::string_view key) const {

@@ -77,8 +77,10 @@ struct Node {
   ResourceVersion version;
   SymbolMap labels;                     // of the keys the program selected
   SymbolMap annotations;
+  SymbolMap members;                    // others that were selected, as JSON: "spec.providerID" -> "\"aws:///i-1\""
   std::vector<Taint> taints;            // only when NodeSelection::spec
   bool unschedulable = false;           // only when NodeSelection::spec
+  bool labelled = false;                // the node has labels, kept or not
   std::uint32_t annotation_bytes = 0;   // keys and values of all annotations, kept or not: the budget is shared
 
   // Equal in everything that is kept, the version aside: a heartbeat changes nothing.
@@ -104,9 +106,11 @@ struct KeySet {
 
 // What the decoder keeps of a node.
 struct NodeSelection {
-  KeySet labels;
-  KeySet annotations;
+  KeySet labels = {};
+  KeySet annotations = {};
   bool spec = false;                    // taints and unschedulable
+  KeySet metadata_members = {};         // into Node::members, whatever of metadata has no place of its own in Node
+  KeySet spec_members = {};             // the same of spec
 };
 
 }  // namespace nodeward::kube

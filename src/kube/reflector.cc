@@ -86,7 +86,8 @@ Result<Phase> Reflector<T>::step(const Listing&, const std::stop_token& stop) {
 
 template <class T>
 Result<ListMeta> Reflector<T>::read_page(const std::string& continue_token, const std::stop_token& stop) {
-  net::Request request{.path = list_path(resource_, options_.page_size, continue_token), .headers = {{"Accept", "application/json"}}};
+  net::Request request{.path = list_path(resource_, options_.page_size, continue_token),
+                       .headers = {{"Accept", std::string(accept_list(decoder_->detail()))}}};
   NW_TRY_ASSIGN(const auto stream, client_.open(std::move(request), stop));
   ItemSplitter splitter;
   const auto on_item = [&](std::string_view json) -> Result<> {
@@ -109,7 +110,8 @@ Result<ListMeta> Reflector<T>::read_page(const std::string& continue_token, cons
 
 template <class T>
 Result<Phase> Reflector<T>::step(Watching& at, const std::stop_token& stop) {
-  net::Request request{.path = watch_path(resource_, at.from, options_.watch_seconds), .headers = {{"Accept", "application/json"}}};
+  net::Request request{.path = watch_path(resource_, at.from, options_.watch_seconds),
+                       .headers = {{"Accept", std::string(accept_object(decoder_->detail()))}}};
   NW_TRY_ASSIGN(const auto stream, client_.open(std::move(request), stop));
   settle_in("");
   LineSplitter splitter;

@@ -83,6 +83,17 @@ TEST(Reflector, ListsInPagesThenWatchesFromTheListsVersion) {
   EXPECT_TRUE(script.reflector.synced());
 }
 
+TEST(Reflector, AsksForNoMoreThanMetadataWhereNoMoreIsKept) {
+  Script script;
+  script.answers = {list(7, {})};
+  script.play();
+  const auto requests = script.transport.requests();
+  EXPECT_EQ(requests.at(0).headers[0].value, "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json");
+  EXPECT_EQ(requests.at(1).headers[0].value, "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json");
+  EXPECT_EQ(accept_list(make_node_decoder({.spec = true})->detail()), "application/json");
+  EXPECT_EQ(accept_list(make_pod_decoder()->detail()), "application/json");
+}
+
 TEST(Reflector, ResumesABrokenWatchFromTheLastWholeEvent) {
   Script script;
   script.answers = {list(7, {}), answer(200, line("ADDED", node("a", 8)) + R"({"type":"ADDED","object":{"metadata":{"name":"half)"),

@@ -39,6 +39,15 @@ bool is_bootstrapped(const kube::Node& node) { return !node.annotations.get(kBoo
 
 std::string because_of(const PodFact& pod) { return pod.name.empty() ? std::string{} : "pod " + pod.name; }
 
+// Why none of the pods with these roles counts.
+std::string because_none(const PodFacts& pods, Roles roles, std::string_view what) {
+  for (const PodFact& pod : pods) {
+    if ((pod.roles & roles) == 0 || pod.ready) continue;
+    return pod.name.empty() ? fmt::format("no Ready {} pod", what) : fmt::format("pod {} is not Ready", pod.name);
+  }
+  return fmt::format("no {} pod", what);
+}
+
 // The DCGM pod that speaks for the node: Ready first, then the higher major, then the lower uid. A node that has never been
 // monitored is given a version only by a Ready pod (unless the options say otherwise); afterwards a restart of the pod, or an
 // upgrade, must not take the monitor away.
@@ -63,7 +72,9 @@ Finding dcgm_version(const kube::Node& node, const PodFacts& pods, const Options
   const Text present = node.labels.get(kDcgmVersion);
   if (!present || present->empty()) return {present, {}};
   const std::string_view version = trimmed(*present);
-  if (!options.assume_dcgm_available || (version != kDcgm3 && version != kDcgm4)) return {std::nullopt, {}};
+  if (!options.assume_dcgm_available || (version != kDcgm3 && version != kDcgm4)) {
+    return {std::nullopt, because_none(pods, kDcgm, "DCGM")};
+  }
   // A kept version earns the bootstrap mark, and with the mark an unready pod counts: both in one write.
   if (const PodFact* pod = speaking_dcgm_pod(pods, false)) return {label_value(pod->major), because_of(*pod)};
   return {present, {}};
@@ -77,7 +88,7 @@ Finding driver_installed(const kube::Node& node, const PodFacts& pods, const Opt
                                   [&](const PodFact& fact) { return fact.ready && (fact.roles & tier) != 0; });
     if (pod != pods.end()) return {kTrue, because_of(*pod)};
   }
-  return {std::nullopt, {}};
+  return {std::nullopt, because_none(pods, kAnyDriver, "driver")};
 }
 
 bool is_truthy(std::string_view text) {
@@ -85,11 +96,12 @@ bool is_truthy(std::string_view text) {
   return value == "true" || value == "enabled" || value == "1" || value == "yes";
 }
 
-std::string_view kata_enabled(const kube::Node& node, const Options& options) {
-  const std::vector<std::string> keys = kata_keys(options);
-  const bool kata = std::any_of(keys.begin(), keys.end(),
-                                [&](const std::string& key) { return is_truthy(node.labels.get(key).value_or("")); });
-  return kata ? kTrue : kFalse;
+Finding kata_enabled(const kube::Node& node, const Options& options) {
+  for (const std::string& key : kata_keys(options)) {
+    const Text value = node.labels.get(key);
+    if (is_truthy(value.value_or(""))) return {kTrue, fmt::format("label {}={}", key, *value)};
+  }
+  return {kFalse, "no kata label"};
 }
 
 std::vector<KeyEdit> strip(const kube::Node& node) {
@@ -117,8 +129,11 @@ WantedLabels wanted(const kube::Node& node, const PodFacts& pods, const Options&
   edits.want(Where::kLabel, kDcgmVersion, version.value, version.because);
   const Finding driver = driver_installed(node, pods, options);
   edits.want(Where::kLabel, kDriverInstalled, driver.value, driver.because);
-  edits.want(Where::kLabel, kKataEnabled, kata_enabled(node, options));
-  if (!version.value.value_or("").empty() && !is_bootstrapped(node)) edits.want(Where::kAnnotation, kBootstrapped, kTrue);
+  const Finding kata = kata_enabled(node, options);
+  edits.want(Where::kLabel, kKataEnabled, kata.value, kata.because);
+  if (!version.value.value_or("").empty() && !is_bootstrapped(node)) {
+    edits.want(Where::kAnnotation, kBootstrapped, kTrue, "the node has a DCGM version");
+  }
   return {edits.take(), false};
 }
 

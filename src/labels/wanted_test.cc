@@ -24,8 +24,8 @@ TEST(Describe, NamesBeforeAfterAndThePodThatLedToIt) {
   node.labels.set(kKataEnabled, "false");
   const auto facts = s.table().facts_of(node.name);
   EXPECT_EQ(describe(node, wanted(node, facts, {})),
-            "gpu-a-002: dcgm.version 4.x -> 3.x (pod nvidia-dcgm-bb222), driver.installed true -> (none), "
-            "dcgm-bootstrap-completed (none) -> true");
+            "gpu-a-002: dcgm.version 4.x -> 3.x (pod nvidia-dcgm-bb222), driver.installed true -> (none) (no driver pod), "
+            "dcgm-bootstrap-completed (none) -> true (the node has a DCGM version)");
   node.annotations.set(kBootstrapped, "");
   node.labels.set(kManaged, "false");
   EXPECT_EQ(describe(node, wanted(node, facts, {})),

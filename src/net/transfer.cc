@@ -19,7 +19,13 @@ MonoTime after(Duration duration) {
 
 }  // namespace
 
+void Transfer::wake() {
+  { const std::lock_guard lock(mutex_); }  // not between a waiter's look at the stop and its sleep
+  changed_.notify_all();
+}
+
 Result<Response> Transfer::wait_for_answer(const std::stop_token& stop) {
+  const std::stop_callback on_stop(stop, [this] { wake(); });
   std::unique_lock lock(mutex_);
   NW_TRY(wait_until(after(request_.timeout), stop, finished_, lock));
   if (error_) return tl::unexpected(*error_);
@@ -27,6 +33,7 @@ Result<Response> Transfer::wait_for_answer(const std::stop_token& stop) {
 }
 
 Result<> Transfer::wait_for_head(const std::stop_token& stop) {
+  const std::stop_callback on_stop(stop, [this] { wake(); });
   std::unique_lock lock(mutex_);
   NW_TRY(wait_until(after(request_.timeout), stop, head_done_, lock));
   if (!head_done_) return tl::unexpected(*error_);
@@ -36,16 +43,19 @@ Result<> Transfer::wait_for_head(const std::stop_token& stop) {
 // Ready when `done` is true or the transfer has ended in an error.
 Result<> Transfer::wait_until(MonoTime deadline, const std::stop_token& stop, const bool& done,
                               std::unique_lock<std::mutex>& lock) {
-  if (Clock::real().wait_until(lock, changed_, deadline, stop, [&] { return done || error_; })) return {};
+  changed_.wait_until(lock, deadline, [&] { return done || error_ || stop.stop_requested(); });
+  if (done || error_) return {};
   if (stop.stop_requested()) return fail(ErrorCode::kCancelled, "stopped while waiting for the answer");
   return fail(ErrorCode::kTimeout, "no answer within " + seconds(request_.timeout));
 }
 
 Result<Transfer::Read> Transfer::read(Duration patience, const std::stop_token& stop) {
   if (stop.stop_requested()) return fail(ErrorCode::kCancelled, "stopped");
+  const std::stop_callback on_stop(stop, [this] { wake(); });
   std::unique_lock lock(mutex_);
   const auto ready = [&] { return !chunks_.empty() || finished_; };
-  if (!Clock::real().wait_until(lock, changed_, after(patience), stop, ready)) {
+  changed_.wait_until(lock, after(patience), [&] { return ready() || stop.stop_requested(); });
+  if (!ready()) {
     if (stop.stop_requested()) return fail(ErrorCode::kCancelled, "stopped while reading");
     return fail(ErrorCode::kTimeout, "no byte within " + seconds(patience));
   }
@@ -72,8 +82,10 @@ void Transfer::on_header_line(std::string_view line) {
   } else if (const auto colon = line.find(':'); colon != line.npos) {
     answer_.headers.push_back({lowered(line.substr(0, colon)), std::string(trimmed(line.substr(colon + 1)))});
   } else if (line.empty() && answer_.status >= 200) {
-    const std::lock_guard lock(mutex_);
-    head_done_ = true;
+    {
+      const std::lock_guard lock(mutex_);
+      head_done_ = true;
+    }
     if (kind_ == Kind::kStream) changed_.notify_all();
   }
 }
@@ -83,25 +95,29 @@ bool Transfer::on_body(std::string_view bytes) {
     answer_.body.append(bytes);
     return true;
   }
-  const std::lock_guard lock(mutex_);
-  if (buffered_ + bytes.size() > kMostBuffered) {
-    paused_ = true;
-    return false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (buffered_ + bytes.size() > kMostBuffered) {
+      paused_ = true;
+      return false;
+    }
+    if (bytes.empty()) return true;
+    if (chunks_.empty() || chunks_.back().size() + bytes.size() > kChunk) chunks_.emplace_back();
+    chunks_.back().append(bytes);
+    buffered_ += bytes.size();
   }
-  if (bytes.empty()) return true;
-  if (chunks_.empty() || chunks_.back().size() + bytes.size() > kChunk) chunks_.emplace_back();
-  chunks_.back().append(bytes);
-  buffered_ += bytes.size();
   changed_.notify_all();
   return true;
 }
 
 void Transfer::finish(std::optional<Error> error) {
-  const std::lock_guard lock(mutex_);
-  if (finished_) return;
-  finished_ = true;
-  error_ = std::move(error);
-  if (!error_ && !head_done_) error_ = Error{ErrorCode::kUnavailable, "the answer has no headers"};
+  {
+    const std::lock_guard lock(mutex_);
+    if (finished_) return;
+    finished_ = true;
+    error_ = std::move(error);
+    if (!error_ && !head_done_) error_ = Error{ErrorCode::kUnavailable, "the answer has no headers"};
+  }
   changed_.notify_all();
 }
 

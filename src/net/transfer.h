@@ -48,13 +48,16 @@ class Transfer {
 
  private:
   Result<> wait_until(MonoTime deadline, const std::stop_token& stop, const bool& done, std::unique_lock<std::mutex>& lock);
+  void wake();
 
   const Kind kind_;
   const Request request_;
   Response answer_;  // the loop's until head_done_ (a stream) or finished_ (a whole answer), then the caller's
 
   std::mutex mutex_;  // guards what follows
-  std::condition_variable_any changed_;
+  // Notified without the lock, and not a condition_variable_any, which has a second one inside: whoever is woken goes on at once
+  // instead of going to sleep again on a lock. A stop wakes through a callback of each wait.
+  std::condition_variable changed_;
   bool head_done_ = false;
   bool finished_ = false;
   bool paused_ = false;

@@ -36,19 +36,23 @@ class Members {
 }  // namespace
 
 NodePatch& NodePatch::label(std::string_view key, std::string_view value, Weight weight) {
-  labels_.insert_or_assign(std::string(key), Edit{legal_label_value(value), weight});
+  labels_.insert_or_assign(std::string(key), Edit{legal_label_value(value), weight, false});
   return *this;
 }
 NodePatch& NodePatch::drop_label(std::string_view key, Weight weight) {
-  labels_.insert_or_assign(std::string(key), Edit{std::nullopt, weight});
+  labels_.insert_or_assign(std::string(key), Edit{std::nullopt, weight, false});
+  return *this;
+}
+NodePatch& NodePatch::drop_label_unseen(std::string_view key, Weight weight) {
+  labels_.insert_or_assign(std::string(key), Edit{std::nullopt, weight, true});
   return *this;
 }
 NodePatch& NodePatch::annotation(std::string_view key, std::string_view value, Weight weight) {
-  annotations_.insert_or_assign(std::string(key), Edit{std::string(value), weight});
+  annotations_.insert_or_assign(std::string(key), Edit{std::string(value), weight, false});
   return *this;
 }
 NodePatch& NodePatch::drop_annotation(std::string_view key, Weight weight) {
-  annotations_.insert_or_assign(std::string(key), Edit{std::nullopt, weight});
+  annotations_.insert_or_assign(std::string(key), Edit{std::nullopt, weight, false});
   return *this;
 }
 NodePatch& NodePatch::unschedulable(bool value) {
@@ -93,19 +97,23 @@ std::vector<kube::Taint> NodePatch::taints_on(const kube::Node& freshest) const 
 }
 
 std::optional<NodePatch::Body> NodePatch::body(const kube::Node& freshest) const {
-  const auto changes = [](const Edits& edits, const kube::SymbolMap& present) {
+  const auto changes = [](const Edits& edits, const kube::SymbolMap& present, bool with_unseen) {
     Members members;
     for (const auto& [key, edit] : edits) {
       const auto value = present.get(key);
-      if (edit.value ? value != *edit.value : value.has_value()) members.add(key, edit.value ? json_quoted(*edit.value) : "null");
+      const bool differs = edit.value ? value != *edit.value : value.has_value();
+      if (differs || (edit.unseen && with_unseen)) members.add(key, edit.value ? json_quoted(*edit.value) : "null");
     }
     return members;
   };
-  const Members annotations = changes(annotations_, freshest.annotations);
-  const Members labels = changes(labels_, freshest.labels);
-  Members metadata;
-  if (!annotations.empty()) metadata.add("annotations", annotations.object());
-  if (!labels.empty()) metadata.add("labels", labels.object());
+  const auto metadata_changes = [&](bool with_unseen) {
+    const Members annotations = changes(annotations_, freshest.annotations, with_unseen);
+    const Members labels = changes(labels_, freshest.labels, with_unseen);
+    Members metadata;
+    if (!annotations.empty()) metadata.add("annotations", annotations.object());
+    if (!labels.empty()) metadata.add("labels", labels.object());
+    return metadata;
+  };
 
   Members spec;
   const std::vector<kube::Taint> taints = taints_on(freshest);
@@ -116,7 +124,8 @@ std::optional<NodePatch::Body> NodePatch::body(const kube::Node& freshest) const
     spec.add("taints", "[" + list + "]");
   }
   if (unschedulable_ && *unschedulable_ != freshest.unschedulable) spec.add("unschedulable", *unschedulable_ ? "true" : "false");
-  if (metadata.empty() && spec.empty()) return std::nullopt;
+  if (spec.empty() && metadata_changes(false).empty()) return std::nullopt;
+  const Members metadata = metadata_changes(true);
 
   // The list is replaced whole: without the version it was computed from, a taint set meanwhile would be lost.
   const bool guard = taints_differ || guarded_;
@@ -131,6 +140,17 @@ std::optional<NodePatch::Body> NodePatch::body(const kube::Node& freshest) const
   Members versioned = metadata;
   versioned.add("resourceVersion", json_quoted(freshest.version.str()));
   return Body{whole(versioned), std::move(identity), true};
+}
+
+kube::Node NodePatch::applied(kube::Node node) const {
+  node.taints = taints_on(node);
+  if (unschedulable_) node.unschedulable = *unschedulable_;
+  const auto apply = [](const Edits& edits, kube::SymbolMap& map) {
+    for (const auto& [key, edit] : edits) edit.value ? map.set(key, *edit.value) : map.erase(key);
+  };
+  apply(labels_, node.labels);
+  apply(annotations_, node.annotations);
+  return node;
 }
 
 std::string legal_label_value(std::string_view text) {

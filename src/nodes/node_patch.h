@@ -36,6 +36,8 @@ class NodePatch {
   // The value is made legal (legal_label_value) before it is compared or sent.
   NodePatch& label(std::string_view key, std::string_view value, Weight weight = Weight::kVital);
   NodePatch& drop_label(std::string_view key, Weight weight = Weight::kVital);
+  // For a label that the cache may not keep: removed unseen, whenever there is anything else to send.
+  NodePatch& drop_label_unseen(std::string_view key, Weight weight = Weight::kVital);
   NodePatch& annotation(std::string_view key, std::string_view value, Weight weight = Weight::kVital);
   NodePatch& drop_annotation(std::string_view key, Weight weight = Weight::kVital);
   NodePatch& unschedulable(bool value);
@@ -55,11 +57,14 @@ class NodePatch {
   };
   // nullopt: `freshest` already is as wanted.
   std::optional<Body> body(const kube::Node& freshest) const;
+  // `node` as it would be after the write; its version is left as it is.
+  kube::Node applied(kube::Node node) const;
 
  private:
   struct Edit {
     std::optional<std::string> value;    // nullopt: remove
     Weight weight = Weight::kVital;
+    bool unseen = false;                 // whether the key is there is not known
   };
   using Edits = std::map<std::string, Edit, std::less<>>;
   struct TaintEdit {

@@ -139,11 +139,15 @@ std::optional<Later> NodeWriter::claim(const NodeName& name, MonoTime now) {
   return std::nullopt;
 }
 
+net::Header NodeWriter::accept() const {
+  return {"Accept", std::string(kube::accept_object(kube::detail_of(options_.selection)))};
+}
+
 Result<Node> NodeWriter::patch(const NodeName& name, const NodePatch::Body& body, const std::stop_token& stop) {
   // The server gives up before we do, so that a body given up on here does not land late.
   net::Request request{.method = "PATCH",
                        .path = fmt::format("{}?fieldManager={}&timeout=25s", path_of(name), options_.field_manager),
-                       .headers = {{"Content-Type", "application/merge-patch+json"}, {"Accept", "application/json"}},
+                       .headers = {{"Content-Type", "application/merge-patch+json"}, accept()},
                        .body = body.json,
                        .timeout = 30s};
   const auto answer = client_.send(std::move(request), stop);
@@ -181,7 +185,7 @@ std::optional<Outcome> NodeWriter::look(const NodeName& name, const std::stop_to
 }
 
 std::optional<Outcome> NodeWriter::read(const NodeName& name, const std::stop_token& stop) {
-  const auto answer = client_.send({.path = path_of(name), .headers = {{"Accept", "application/json"}}, .timeout = 30s}, stop);
+  const auto answer = client_.send({.path = path_of(name), .headers = {accept()}, .timeout = 30s}, stop);
   notice(name, "GET", answer);
   if (!answer) {
     if (answer.error().code == ErrorCode::kCancelled) return Stopped{};

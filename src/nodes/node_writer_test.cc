@@ -77,6 +77,19 @@ class NodeWriterAnswers : public ::testing::Test {
 };
 using Verbs = std::vector<std::string>;
 
+TEST_F(NodeWriterAnswers, AsksForTheWholeNodeOnlyWhereMoreThanMetadataIsKept) {
+  const auto asked = [this] {
+    script_ = {ok(6)};
+    watch_shows(node_json(5));
+    apply();
+    return transport_.requests().back().headers[1].value;
+  };
+  EXPECT_EQ(asked(), "application/json");
+  writer_ = make_writer({.field_manager = "labeler", .selection = {.labels = selection_.labels}, .qps = -1});
+  view_.remove(*view_.freshest(n1));
+  EXPECT_EQ(asked(), "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json");
+}
+
 TEST_F(NodeWriterAnswers, SendsOneMergePatchAndNothingElse) {
   watch_shows(node_json(5));
   script_ = {ok(6)};

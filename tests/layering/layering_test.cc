@@ -84,7 +84,9 @@ const std::set<std::string> kSystemFolders = {"arpa", "linux", "net", "netinet",
 // Decisions that can be tested and measured alone: neither these files nor what they are linked with see net or telemetry.
 const std::vector<std::string> kPure = {"kube/objects",     "kube/symbol",      "kube/merge_patch",
                                         "nodes/node_patch", "nodes/taint",      "labels/wanted",
-                                        "labels/to_patch",  "labels/pod_table", "labels/dcgm_version"};
+                                        "labels/to_patch",  "labels/pod_table", "labels/dcgm_version",
+                                        "quarantine/fold",  "quarantine/plan",  "quarantine/record",
+                                        "quarantine/tracking"};
 const std::vector<std::string> kNotPure = {"net", "telemetry"};
 
 // Texts that may stand only below these paths.

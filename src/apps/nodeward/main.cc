@@ -3,6 +3,7 @@
 #include <string>
 
 #include "apps/nodeward/cel_command.h"
+#include "apps/nodeward/rules_command.h"
 #include "base/version.h"
 
 int main(int argc, char** argv) {
@@ -11,6 +12,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   int exit_code = 0;
   nodeward::apps::add_cel_command(app, exit_code);
+  nodeward::apps::add_rules_command(app, exit_code);
   CLI11_PARSE(app, argc, argv);
   return exit_code;
 }

@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# The demo of the README: builds what it needs, then runs it on a cluster of its own. No cluster that KUBECONFIG names is touched.
+. "$(dirname "${BASH_SOURCE[0]}")/env.sh"
+unset KUBECONFIG
+
+"$NW_ROOT/scripts/build.sh" release labeler demo >&2
+NODEWARD_TESTBED=$("$NW_ROOT/scripts/testbed.sh")
+export NODEWARD_TESTBED
+exec "$NW_ROOT/build/release/tools/demo/demo"

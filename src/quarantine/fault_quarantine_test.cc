@@ -1,0 +1,498 @@
+// The whole loop on an API server in memory: what is sent, what the source is told, what is counted.
+#include "quarantine/fault_quarantine.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "base/fake_clock.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "events/event_json.h"
+#include "net/http.h"
+#include "quarantine/keys.h"
+#include "quarantine/scenario.h"
+
+namespace nodeward::quarantine::testing {
+namespace {
+
+using events::Arrived;
+using events::HealthEvent;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr std::string_view kNodes = "/api/v1/nodes";
+
+std::string name_in(const std::string& path) { return path.substr(kNodes.size() + 1, path.find('?') - kNodes.size() - 1); }
+
+net::Response status_answer(int code, std::string_view reason = "") {
+  return {code, {}, fmt::format(R"({{"kind":"Status","code":{},"reason":"{}","message":"because"}})", code, reason)};
+}
+
+// An API server of nodes behind the Transport: list, watch, GET and merge patch with the version check. `intercept` may answer a
+// request in its place. Everything above HTTP is the real code. Any thread.
+class MemoryApi final : public net::Transport {
+ public:
+  using Intercept = std::function<std::optional<net::Response>(const net::Request&)>;
+
+  void put(Json node);                       // made or changed by somebody else; the watch tells
+  void remove(const std::string& name);
+  Json node(const std::string& name) const;
+  void intercept(Intercept answer);
+  std::vector<net::Request> writes() const;  // every request about a single node
+
+  Result<net::Response> send(const net::Request& request, const std::stop_token& stop) override;
+  Result<std::unique_ptr<net::Stream>> open(const net::Request& request, const std::stop_token& stop) override;
+
+ private:
+  class Feed;
+  std::string list() const;
+  void tell(std::string_view type, const Json& node);
+  net::Response patch(const std::string& name, const std::string& body);
+
+  mutable std::mutex mutex_;
+  std::condition_variable_any told_;
+  std::map<std::string, Json> nodes_;
+  std::vector<std::string> lines_;           // of the watch, all there ever were; the n-th made version n + 1
+  Intercept intercept_ = [](const net::Request&) { return std::nullopt; };
+  std::vector<net::Request> writes_;
+};
+
+// Lines from `next` on, as they are told; or a list, whole.
+class MemoryApi::Feed final : public net::Stream {
+ public:
+  Feed(MemoryApi& api, std::size_t next) : api_(api), next_(next) {}
+  explicit Feed(MemoryApi& api, std::string whole) : api_(api), whole_(std::move(whole)) {}
+  int status() const override { return 200; }
+  std::optional<std::string_view> header(std::string_view) const override { return std::nullopt; }
+  Result<std::optional<std::string>> read(Duration, const std::stop_token& stop) override {
+    if (!next_) return std::exchange(whole_, std::nullopt);
+    std::unique_lock lock(api_.mutex_);
+    if (!api_.told_.wait(lock, stop, [&] { return api_.lines_.size() > *next_; })) return fail(ErrorCode::kCancelled, "stopped");
+    return api_.lines_[(*next_)++];
+  }
+
+ private:
+  MemoryApi& api_;
+  std::optional<std::size_t> next_;
+  std::optional<std::string> whole_;
+};
+
+void MemoryApi::put(Json node) {
+  const std::lock_guard lock(mutex_);
+  const std::string name = node["metadata"]["name"];
+  const bool there = nodes_.contains(name);
+  if (!node["metadata"].contains("uid")) node["metadata"]["uid"] = "uid-of-" + name;
+  node["metadata"]["resourceVersion"] = std::to_string(lines_.size() + 1);
+  tell(there ? "MODIFIED" : "ADDED", node);
+  nodes_.insert_or_assign(name, std::move(node));
+}
+
+void MemoryApi::remove(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  auto gone = nodes_.extract(name);
+  gone.mapped()["metadata"]["resourceVersion"] = std::to_string(lines_.size() + 1);
+  tell("DELETED", gone.mapped());
+}
+
+Json MemoryApi::node(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  return nodes_.at(name);
+}
+
+void MemoryApi::intercept(Intercept answer) {
+  const std::lock_guard lock(mutex_);
+  intercept_ = std::move(answer);
+}
+
+std::vector<net::Request> MemoryApi::writes() const {
+  const std::lock_guard lock(mutex_);
+  return writes_;
+}
+
+void MemoryApi::tell(std::string_view type, const Json& node) {
+  lines_.push_back(fmt::format(R"({{"type":"{}","object":{}}})", type, to_text(node)) + "\n");
+  told_.notify_all();
+}
+
+std::string MemoryApi::list() const {
+  std::vector<std::string> items;
+  for (const auto& [name, node] : nodes_) items.push_back(to_text(node));
+  return fmt::format(R"({{"kind":"NodeList","metadata":{{"resourceVersion":"{}"}},"items":[{}]}})", lines_.size(),
+                     fmt::join(items, ","));
+}
+
+net::Response MemoryApi::patch(const std::string& name, const std::string& body) {
+  Json change = parse_json(body).value();
+  Json& node = nodes_.at(name);
+  if (change.contains("metadata") && change["metadata"].contains("resourceVersion")) {
+    if (change["metadata"]["resourceVersion"] != node["metadata"]["resourceVersion"]) return status_answer(409, "Conflict");
+  }
+  node.merge_patch(change);
+  node["metadata"]["resourceVersion"] = std::to_string(lines_.size() + 1);
+  tell("MODIFIED", node);
+  return {200, {}, to_text(node)};
+}
+
+Result<net::Response> MemoryApi::send(const net::Request& request, const std::stop_token& stop) {
+  if (stop.stop_requested()) return fail(ErrorCode::kCancelled, "stopped");
+  Intercept intercept;
+  {
+    const std::lock_guard lock(mutex_);
+    writes_.push_back(request);
+    intercept = intercept_;
+  }
+  if (auto answer = intercept(request)) return *answer;
+  const std::lock_guard lock(mutex_);
+  const std::string name = name_in(request.path);
+  if (!nodes_.contains(name)) return status_answer(404, "NotFound");
+  return request.method == "PATCH" ? patch(name, request.body) : net::Response{200, {}, to_text(nodes_.at(name))};
+}
+
+Result<std::unique_ptr<net::Stream>> MemoryApi::open(const net::Request& request, const std::stop_token&) {
+  const std::lock_guard lock(mutex_);
+  constexpr std::string_view kFrom = "resourceVersion=";
+  if (request.path.find("watch=") == std::string::npos) return std::make_unique<Feed>(*this, list());
+  return std::make_unique<Feed>(*this, std::stoul(request.path.substr(request.path.find(kFrom) + kFrom.size())));
+}
+
+// Gives what it was given, then the end; or, while open, waits.
+class ListedSource final : public events::Source {
+ public:
+  explicit ListedSource(std::vector<events::Delivery> deliveries, bool ends = true)
+      : deliveries_(std::move(deliveries)), ends_(ends) {}
+
+  Result<events::Delivery> next(const std::stop_token& stop) override {
+    if (at_ < deliveries_.size()) return deliveries_[at_++];
+    std::unique_lock lock(mutex_);
+    if (!ends_) changed_.wait(lock, stop, [] { return false; });
+    return events::End{};
+  }
+  void settle(const Arrived& arrived, const events::Outcome& outcome) override {
+    const std::lock_guard lock(mutex_);
+    settled_.emplace_back(arrived, outcome);
+    changed_.notify_all();
+  }
+  void wait_settled(std::size_t count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return settled_.size() >= count; });
+  }
+  std::vector<std::pair<Arrived, events::Outcome>> settled() const {
+    const std::lock_guard lock(mutex_);
+    return settled_;
+  }
+
+ private:
+  const std::vector<events::Delivery> deliveries_;
+  const bool ends_;
+  std::size_t at_ = 0;
+  mutable std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::vector<std::pair<Arrived, events::Outcome>> settled_;
+};
+
+std::vector<events::Delivery> deliveries(std::vector<HealthEvent> events) {
+  std::vector<events::Delivery> all;
+  for (HealthEvent& event : events) all.emplace_back(Arrived{all.size() + 1, std::move(event)});
+  return all;
+}
+std::vector<events::Delivery> examples(std::initializer_list<std::string_view> names) {
+  std::vector<HealthEvent> events;
+  for (const std::string_view name : names) events.push_back(example_event(name));
+  return deliveries(std::move(events));
+}
+
+class FaultQuarantineLoop : public ::testing::Test {
+ protected:
+  FaultQuarantineLoop() {
+    api_.put(example_node("gpu-a-001"));
+    for (const Rule& rule : example_rules()) options_.rule_sets.push_back(rule.name);
+    options_.quarantine.label_prefix = "ops.example.com/";
+    const std::vector<std::string> label_keys = {"gpu.example.com/state", "ops.example.com/replace"};
+    options_.selection = own_selection(options_.quarantine, label_keys);
+    options_.workers = 4;
+  }
+  void give(std::vector<events::Delivery> list, bool ends = true) {
+    source_ = std::make_unique<ListedSource>(std::move(list), ends);
+  }
+  void start() {
+    loop_ = std::make_unique<FaultQuarantine>(client_, *source_, judge_by(example_rules()), options_, registry_, clock_);
+    runner_ = std::jthread([this](const std::stop_token& stop) { left_ = loop_->run(stop).value(); });
+  }
+  std::size_t run_to_the_end() {
+    start();
+    runner_.join();
+    return left_;
+  }
+  // Until the loop ends, time runs at 250 times its speed.
+  std::size_t run_through_time() {
+    start();
+    std::jthread mover([this](const std::stop_token& done) {
+      while (!done.stop_requested()) {
+        clock_.advance(250ms);
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+    });
+    runner_.join();
+    return left_;
+  }
+  std::vector<std::string> verbs() const {
+    std::vector<std::string> found;
+    for (const net::Request& request : api_.writes()) found.push_back(request.method);
+    return found;
+  }
+  std::vector<std::string> statuses() const {
+    std::vector<std::string> found;
+    for (const auto& [arrived, outcome] : source_->settled()) found.push_back(outcome.status);
+    return found;
+  }
+  double counted(const std::string& name, const telemetry::MetricLabels& labels = {}) {
+    std::vector<std::string> keys;
+    for (const auto& [key, value] : labels) keys.push_back(key);
+    return registry_.counter("fault_quarantine_" + name, "", keys).value(labels);
+  }
+  double errors(const std::string& type) { return counted("processing_errors_total", {{"error_type", type}}); }
+
+  FakeClock clock_;
+  MemoryApi api_;
+  kube::Client client_{api_, {}, clock_};
+  telemetry::Metrics registry_;
+  FaultQuarantineOptions options_;
+  std::unique_ptr<ListedSource> source_;
+  std::unique_ptr<FaultQuarantine> loop_;
+  std::size_t left_ = 0;
+  std::jthread runner_;                  // last: ends before what it uses
+};
+
+TEST_F(FaultQuarantineLoop, OneFaultIsOnePatchAndNoOtherRequest) {
+  give(examples({"fatal-gpu0"}));
+  EXPECT_EQ(run_to_the_end(), 0U);
+  EXPECT_THAT(verbs(), ElementsAre("PATCH"));
+  ASSERT_THAT(source_->settled(), SizeIs(1));
+  const auto [arrived, outcome] = source_->settled()[0];
+  EXPECT_EQ(arrived.position, 1U);
+  EXPECT_EQ(outcome.decision, "quarantine");
+  EXPECT_EQ(outcome.status, "Quarantined");
+  EXPECT_THAT(outcome.rules, ElementsAre("gpu-fatal", "xid-hard-codes"));
+  EXPECT_EQ(outcome.requests, 1);
+  EXPECT_EQ(outcome.error, "");
+  EXPECT_TRUE(api_.node("gpu-a-001")["spec"]["unschedulable"].get<bool>());
+}
+
+TEST_F(FaultQuarantineLoop, AFaultAndItsRecoveryAreTwoPatchesInOrder) {
+  give(examples({"fatal-gpu0", "fatal-gpu1", "healthy-untracked", "healthy-gpu0", "healthy-check-level"}));
+  EXPECT_EQ(run_to_the_end(), 0U);
+  EXPECT_THAT(statuses(), ElementsAre("Quarantined", "AlreadyQuarantined", "", "AlreadyQuarantined", "UnQuarantined"));
+  EXPECT_FALSE(api_.node("gpu-a-001")["spec"].value("unschedulable", false));
+  EXPECT_GE(api_.writes().size(), 2U);       // as many folds as arrivals allow, but never fewer
+  for (const std::string& verb : verbs()) EXPECT_EQ(verb, "PATCH");
+}
+
+TEST_F(FaultQuarantineLoop, CountsWhatAFaultAndItsReleaseDid) {
+  give(examples({"fatal-gpu0"}), false);
+  start();
+  source_->wait_settled(1);
+  runner_.request_stop();
+  runner_.join();
+  give(examples({"healthy-check-level"}));
+  run_to_the_end();
+  EXPECT_EQ(counted("events_received_total"), 2);
+  EXPECT_EQ(counted("events_successfully_processed_total"), 2);
+  EXPECT_EQ(counted("nodes_quarantined_total", {{"node", "gpu-a-001"}}), 1);
+  EXPECT_EQ(counted("nodes_unquarantined_total", {{"node", "gpu-a-001"}}), 1);
+  EXPECT_EQ(counted("cordons_applied_total"), 1);
+  EXPECT_EQ(counted("cordons_removed_total"), 1);
+  EXPECT_EQ(counted("taints_applied_total", {{"taint_key", "gpu.example.com/xid"}, {"taint_effect", "NoSchedule"}}), 1);
+  EXPECT_EQ(counted("taints_removed_total", {{"taint_key", "gpu.example.com/fault"}, {"taint_effect", "NoSchedule"}}), 1);
+  EXPECT_EQ(counted("labels_applied_total", {{"label_key", "gpu.example.com/state"}}), 1);
+  EXPECT_EQ(counted("labels_removed_total", {{"label_key", "gpu.example.com/state"}}), 1);
+  EXPECT_EQ(counted("ruleset_evaluations_total", {{"ruleset", "gpu-fatal"}, {"status", "passed"}}), 1);
+  EXPECT_EQ(counted("ruleset_evaluations_total", {{"ruleset", "nic-fatal"}, {"status", "failed"}}), 1);
+  const std::string text = registry_.text();
+  EXPECT_THAT(text, HasSubstr("fault_quarantine_current_quarantined_nodes{node=\"gpu-a-001\"} 0"));
+  EXPECT_THAT(text, HasSubstr("fault_quarantine_node_quarantine_duration_seconds_count 1"));
+  EXPECT_THAT(text,
+              HasSubstr("fault_quarantine_node_remediation_duration_seconds_count{recommended_action=\"COMPONENT_RESET\"} 1"));
+  EXPECT_THAT(text, HasSubstr("fault_quarantine_event_handling_duration_seconds_count 2"));
+}
+
+TEST_F(FaultQuarantineLoop, OtherStrategiesAreReportedAndNotCounted) {
+  give(examples({"store-only", "store-and-analyse"}));
+  EXPECT_EQ(run_to_the_end(), 0U);
+  EXPECT_THAT(statuses(), ElementsAre("", ""));
+  EXPECT_EQ(source_->settled()[0].second.decision, "ignore");
+  EXPECT_EQ(counted("events_received_total"), 0);
+  EXPECT_THAT(verbs(), IsEmpty());
+}
+
+TEST_F(FaultQuarantineLoop, AnUnreadableEventIsCountedAndPassed) {
+  auto list = examples({"fatal-gpu0"});
+  list.insert(list.begin(), events::Unreadable{1, "events.jsonl:1", "no JSON"});
+  give(std::move(list));
+  EXPECT_EQ(run_to_the_end(), 0U);
+  EXPECT_EQ(errors("unmarshal_error"), 1);
+  EXPECT_THAT(statuses(), ElementsAre("Quarantined"));
+}
+
+TEST_F(FaultQuarantineLoop, NamesThatCannotBeNodesAreFinalAtOnceAndNeverAsked) {
+  std::vector<HealthEvent> events;
+  for (const std::string& line : split(read_file(NW_SOURCE_DIR "/tests/data/events/names.jsonl").value(), '\n')) {
+    if (line.empty()) continue;
+    HealthEvent event = example_event("fatal-gpu0");
+    event.node_name = parse_json(line).value()["event"]["nodeName"];
+    events.push_back(std::move(event));
+  }
+  give(deliveries(std::move(events)));
+  EXPECT_EQ(run_through_time(), 0U);
+  ASSERT_THAT(source_->settled(), SizeIs(8));
+  for (const auto& [arrived, outcome] : source_->settled())
+    EXPECT_EQ(outcome.decision, "node-not-found") << arrived.event.node_name;
+  EXPECT_EQ(errors("get_node_cache_error"), 8);
+  EXPECT_THAT(verbs(), IsEmpty());
+}
+
+TEST_F(FaultQuarantineLoop, AnUnknownNodeIsWaitedForAMinute) {
+  HealthEvent early = example_event("fatal-gpu0");
+  early.node_name = "late-node";
+  give(deliveries({early, example_event("fatal-gpu0")}), false);
+  start();
+  source_->wait_settled(1);
+  EXPECT_EQ(source_->settled()[0].first.event.node_name, "gpu-a-001");
+  Json node = example_node("gpu-a-001");
+  node["metadata"]["name"] = "late-node";
+  node["metadata"].erase("uid");
+  api_.put(node);
+  source_->wait_settled(2);
+  EXPECT_THAT(statuses(), ElementsAre("Quarantined", "Quarantined"));
+}
+
+TEST_F(FaultQuarantineLoop, ANodeThatNeverComesIsFinalAfterAMinute) {
+  HealthEvent ghost = example_event("fatal-gpu0");
+  ghost.node_name = "ghost-001";
+  give(deliveries({ghost}));
+  const MonoTime before = clock_.now();
+  EXPECT_EQ(run_through_time(), 0U);
+  EXPECT_GE(clock_.now() - before, 60s);
+  EXPECT_LT(clock_.now() - before, 5min);
+  EXPECT_EQ(source_->settled()[0].second.decision, "node-not-found");
+  EXPECT_EQ(errors("get_node_cache_error"), 1);
+  EXPECT_THAT(verbs(), IsEmpty());
+}
+
+TEST_F(FaultQuarantineLoop, AWriteThatIsNotAllowedIsReportedAndLeft) {
+  api_.intercept([](const net::Request&) { return std::optional(status_answer(403, "Forbidden")); });
+  give(examples({"fatal-gpu0", "fatal-gpu1"}));
+  EXPECT_EQ(run_to_the_end(), 2U);
+  ASSERT_THAT(source_->settled(), SizeIs(2));
+  EXPECT_EQ(source_->settled()[0].second.decision, "refused");
+  EXPECT_THAT(source_->settled()[0].second.error, HasSubstr("403"));
+  EXPECT_EQ(source_->settled()[0].second.status, "");
+  EXPECT_EQ(errors("taint_and_cordon_error"), 1);
+  EXPECT_LE(api_.writes().size(), 2U);       // another only if the second event came after the first was refused
+}
+
+TEST_F(FaultQuarantineLoop, ARefusedLabelCostsNeitherTaintNorCordonR07) {
+  api_.intercept([](const net::Request& request) -> std::optional<net::Response> {
+    const Json body = parse_json(request.body).value();
+    if (body["metadata"].contains("labels")) return status_answer(422, "Invalid");
+    return std::nullopt;
+  });
+  give(examples({"fatal-gpu0"}));
+  EXPECT_EQ(run_to_the_end(), 0U);
+  EXPECT_THAT(statuses(), ElementsAre("Quarantined"));
+  EXPECT_TRUE(api_.node("gpu-a-001")["spec"]["unschedulable"].get<bool>());
+  EXPECT_THAT(api_.node("gpu-a-001")["spec"]["taints"], SizeIs(2));
+  EXPECT_LE(api_.writes().size(), 3U);
+  EXPECT_EQ(source_->settled()[0].second.requests, static_cast<int>(api_.writes().size()));
+}
+
+TEST_F(FaultQuarantineLoop, AConflictPlansAgainAndKeepsTheForeignTaint) {
+  int conflicts = 0;
+  api_.intercept([&](const net::Request& request) -> std::optional<net::Response> {
+    if (request.method != "PATCH" || conflicts++ > 0) return std::nullopt;
+    Json node = api_.node("gpu-a-001");
+    node["spec"]["taints"] = {
+        {{"key", "node.kubernetes.io/not-ready"}, {"effect", "NoExecute"}, {"timeAdded", "2026-09-01T07:00:00Z"}}};
+    api_.put(node);
+    return std::nullopt;                     // the server itself finds the stale version
+  });
+  give(examples({"fatal-gpu0"}));
+  EXPECT_EQ(run_to_the_end(), 0U);
+  EXPECT_THAT(statuses(), ElementsAre("Quarantined"));
+  const Json taints = api_.node("gpu-a-001")["spec"]["taints"];
+  ASSERT_THAT(taints, SizeIs(3));
+  EXPECT_EQ(taints[0]["timeAdded"], "2026-09-01T07:00:00Z");
+}
+
+TEST_F(FaultQuarantineLoop, AFailingServerIsAskedAgainUntilItAnswers) {
+  std::atomic<int> failures = 3;
+  api_.intercept([&](const net::Request&) { return failures-- > 0 ? std::optional(status_answer(503)) : std::nullopt; });
+  give(examples({"fatal-gpu0"}));
+  EXPECT_EQ(run_through_time(), 0U);
+  EXPECT_THAT(statuses(), ElementsAre("Quarantined"));
+}
+
+TEST_F(FaultQuarantineLoop, WhatStillWaitsFiveMinutesAfterTheEndIsReported) {
+  api_.intercept([](const net::Request&) { return std::optional(status_answer(503)); });
+  give(examples({"fatal-gpu0"}));
+  EXPECT_EQ(run_through_time(), 1U);
+  EXPECT_EQ(source_->settled()[0].second.decision, "waiting");
+  EXPECT_THAT(source_->settled()[0].second.error, HasSubstr("503"));
+}
+
+TEST_F(FaultQuarantineLoop, AStopReportsNothing) {
+  api_.intercept([](const net::Request&) { return std::optional(status_answer(503)); });
+  give(examples({"fatal-gpu0"}), false);
+  start();
+  while (api_.writes().empty()) std::this_thread::yield();
+  runner_.request_stop();
+  runner_.join();
+  EXPECT_EQ(left_, 0U);
+  EXPECT_THAT(source_->settled(), IsEmpty());
+}
+
+TEST_F(FaultQuarantineLoop, PrintOnlySendsNothingAndJudgesAsIfItHad) {
+  std::vector<std::string> printed;
+  options_.print_only = [&](const kube::NodeName& node, std::string_view body) {
+    printed.push_back(fmt::format("{} {}", node.str(), body));
+  };
+  give(examples({"fatal-gpu0", "healthy-check-level"}));
+  EXPECT_EQ(run_to_the_end(), 0U);
+  EXPECT_THAT(statuses(), ElementsAre("Quarantined", "UnQuarantined"));
+  ASSERT_THAT(printed, SizeIs(2));
+  EXPECT_THAT(printed[0], HasSubstr(R"("unschedulable":true)"));
+  EXPECT_THAT(printed[1], HasSubstr(R"("unschedulable":false)"));
+  EXPECT_THAT(verbs(), IsEmpty());
+}
+
+TEST_F(FaultQuarantineLoop, TheGaugeKnowsNodesQuarantinedBeforeTheStartAndForgetsDeletedOnes) {
+  api_.put(example_node("gpu-a-003"));
+  give(examples({"fatal-gpu0"}), false);
+  start();
+  source_->wait_settled(1);
+  EXPECT_THAT(registry_.text(), HasSubstr("current_quarantined_nodes{node=\"gpu-a-003\"} 1"));
+  api_.remove("gpu-a-003");
+  while (registry_.text().find("gpu-a-003") != std::string::npos) std::this_thread::yield();
+}
+
+TEST_F(FaultQuarantineLoop, TenThousandEventsOfOneNodeAreAFewWrites) {
+  std::vector<HealthEvent> storm(10'000, example_event("fatal-gpu0"));
+  for (std::size_t i = 0; i < storm.size(); ++i) storm[i].id = fmt::format("row-{}", i);
+  give(deliveries(std::move(storm)));
+  EXPECT_EQ(run_to_the_end(), 0U);
+  EXPECT_THAT(source_->settled(), SizeIs(10'000));
+  EXPECT_THAT(verbs(), ElementsAre("PATCH"));
+  const auto settled = source_->settled();
+  for (std::size_t i = 0; i < settled.size(); ++i) ASSERT_EQ(settled[i].first.position, i + 1);     // in order
+}
+
+}  // namespace
+}  // namespace nodeward::quarantine::testing

@@ -1,0 +1,144 @@
+// The demo as its reader runs it: the whole program, with a second real cluster beside it that KUBECONFIG names.
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <regex>
+#include <thread>
+#include <vector>
+
+#include "api/cluster.h"
+#include "base/text.h"
+
+namespace nodeward::demo {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+constexpr const char* kDemo = NW_BINARY_DIR "/tools/demo/demo";
+constexpr const char* kMark = "NODEWARD_DEMO_TEST";
+
+struct Ended {
+  int exit_code = -1;
+  std::string output;  // both streams
+};
+
+Ended run_demo() {
+  Ended run;
+  FILE* pipe = ::popen((std::string(kDemo) + " 2>&1").c_str(), "r");
+  char part[256];
+  while (std::fgets(part, sizeof part, pipe) != nullptr) run.output += part;
+  const int status = ::pclose(pipe);
+  if (WIFEXITED(status)) run.exit_code = WEXITSTATUS(status);
+  return run;
+}
+
+// "  gpu-a-002  dcgm.version   4.x  -> 3.x  why" without the repeated blanks; the node's name is filled in.
+std::vector<std::string> rows_of(const std::string& output) {
+  static const std::regex kRow(R"(^  (\S+)? +([a-z.-]+) +(\S+) *-> (\S+) +(.+)$)");
+  std::vector<std::string> rows;
+  std::string node;
+  std::smatch match;
+  for (const std::string& line : split(output, '\n')) {
+    if (!std::regex_match(line, match, kRow)) continue;
+    if (match[1].matched) node = match[1];
+    rows.push_back(node + " " + match[2].str() + " " + match[3].str() + " -> " + match[4].str() + ": " + match[5].str());
+  }
+  return rows;
+}
+
+// The command lines of the programs that carry `mark` in their environment: what the demo started, itself included.
+std::vector<std::string> programs_with(const std::string& mark) {
+  std::vector<std::string> found;
+  for (const fs::directory_entry& entry : fs::directory_iterator("/proc")) {
+    if (read_file(entry.path() / "environ").value_or("").find(mark) == std::string::npos) continue;
+    found.push_back(read_file(entry.path() / "cmdline").value_or(""));
+  }
+  return found;
+}
+
+// The folder of the server among them; empty while there is none.
+fs::path cluster_folder(const std::vector<std::string>& command_lines) {
+  static const std::regex kFolder(R"(--tls-cert-file=(\S+)/server\.pem)");
+  std::smatch match;
+  for (const std::string& line : command_lines) {
+    if (std::regex_search(line, match, kFolder)) return match[1].str();
+  }
+  return {};
+}
+
+bool await(const std::function<bool()>& done) {
+  const MonoTime deadline = Clock::real().now() + 60s;
+  while (!done()) {
+    if (Clock::real().now() > deadline) return false;
+    std::this_thread::sleep_for(20ms);  // other processes: no clock to fake
+  }
+  return true;
+}
+
+using Demo = api::ClusterTest;
+
+TEST_F(Demo, ShowsWhatChangedAndCountsOnePatchPerNodeAndTouchesNoOtherCluster) {
+  const api::Counters before = admin().counters();
+  ::setenv("KUBECONFIG", cluster().kubeconfig().c_str(), 1);
+  const Ended run = run_demo();
+  ::unsetenv("KUBECONFIG");
+
+  EXPECT_EQ(run.exit_code, 0) << run.output;
+  EXPECT_THAT(rows_of(run.output),
+              testing::ElementsAre("gpu-a-001 dcgm-bootstrap-completed - -> true: the node has a DCGM version",
+                                   "gpu-a-002 dcgm-bootstrap-completed - -> true: the node has a DCGM version",
+                                   "gpu-a-002 dcgm.version 4.x -> 3.x: pod nvidia-dcgm-bb222",
+                                   "gpu-a-002 driver.installed true -> -: pod nvidia-driver-daemonset-bb222 is not Ready",
+                                   "gpu-a-003 dcgm.version 4.x -> -: pod nvidia-dcgm-cc333 is not Ready",
+                                   "gpu-b-001 dcgm.version 4.x -> -: managed=false",           //
+                                   "gpu-b-001 driver.installed true -> -: managed=false",      //
+                                   "gpu-b-001 kata.enabled false -> -: managed=false",         //
+                                   "gpu-b-002 dcgm-bootstrap-completed - -> true: the node has a DCGM version",
+                                   "gpu-b-002 driver.installed true -> -: no driver pod",
+                                   "cpu-c-001 kata.enabled - -> false: no kata label"));
+  EXPECT_THAT(run.output, testing::ContainsRegex("  PATCH nodes +6 +0\n  GET nodes +0 +6\n  PUT nodes +0 +6\n"
+                                                 "  LIST nodes +1\n  LIST pods +3\n  WATCH nodes +1\n  WATCH pods +3\n"));
+  EXPECT_THAT(run.output, HasSubstr("/bin/labeler --kubeconfig ~/.kube/config --print-only\n"));
+  EXPECT_THAT(run.output, Not(HasSubstr("\"level\"")));  // the log goes to a file
+  const std::string readme = read_file(NW_SOURCE_DIR "/README.md").value();
+  for (const std::string& line : split(run.output, '\n')) {
+    const bool differs = line.starts_with("Ready after ") || line.find("/bin/labeler") != std::string::npos;
+    EXPECT_TRUE(differs || readme.find(line + "\n") != std::string::npos) << "not in the README: " << line;
+  }
+  const api::Counters asked = admin().counters() - before;
+  EXPECT_THAT(asked.text(), Not(testing::ContainsRegex(" (nodes|pods)"))) << "asked of the cluster that KUBECONFIG names";
+}
+
+TEST_F(Demo, LeavesNothingBehindWhenInterrupted) {
+  const std::string mark = std::string(kMark) + "=" + std::to_string(::getpid());
+  ::setenv(kMark, std::to_string(::getpid()).c_str(), 1);
+  api::Child demo({kDemo}, cluster().folder() / "demo.log");
+  ::unsetenv(kMark);
+  fs::path folder;
+  ASSERT_TRUE(await([&] { return !(folder = cluster_folder(programs_with(mark))).empty(); }));
+  ASSERT_TRUE(fs::exists(folder));
+  ::kill(demo.pid(), SIGINT);
+  EXPECT_TRUE(await([&] { return !demo.running(); }));
+  EXPECT_THAT(programs_with(mark), IsEmpty());
+  EXPECT_FALSE(fs::exists(folder));
+}
+
+TEST(DemoFailure, IsOneSentenceAndAnExitCode) {
+  const std::string programs = std::getenv("NODEWARD_TESTBED") == nullptr ? "" : std::getenv("NODEWARD_TESTBED");
+  ::setenv("NODEWARD_TESTBED", "/nowhere", 1);
+  const Ended run = run_demo();
+  programs.empty() ? ::unsetenv("NODEWARD_TESTBED") : ::setenv("NODEWARD_TESTBED", programs.c_str(), 1);
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_THAT(run.output, HasSubstr("\ndemo: the real API server of the tests is not there"));
+}
+
+}  // namespace
+}  // namespace nodeward::demo
