@@ -12,12 +12,10 @@ namespace nodeward::api {
 namespace {
 
 using testing::AllOf;
-using testing::AnyOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
-using testing::StartsWith;
 
 constexpr auto kCannotRead = "cannot read from the API server, trying again";
 constexpr auto kReadsAgain = "reading from the API server again";
@@ -153,9 +151,12 @@ TEST_F(LabelerBadInput, AServerThatIsAwayAtTheStartIsAskedForEverAndNamedOnce) {
 
 TEST_F(LabelerBadInput, AStopBeforeTheFirstListIsAnOrderlyOne) {
   cluster().stop_api_server();
-  LabelerProcess labeler = run({kubeconfig_flag()});
-  labeler.await("trouble", [&] { return !labeler.log_of(kCannotRead).empty(); });
-  EXPECT_EQ(labeler.stop(), 0);
+  for (const char* flag : {"--print-only=false", "--print-only"}) {
+    LabelerProcess labeler = run({kubeconfig_flag(), flag});
+    labeler.await("trouble", [&] { return !labeler.log_of(kCannotRead).empty(); });
+    EXPECT_EQ(labeler.stop(), 0);
+    EXPECT_THAT(labeler.printed(), IsEmpty());
+  }
   cluster().start_api_server();
 }
 

@@ -110,14 +110,5 @@ TEST_F(LabelerPrintOnly, SaysWhatWouldChangeNodeByNodeAndWritesNothing) {
   EXPECT_TRUE(labeler().audit().empty());
 }
 
-TEST_F(LabelerPrintOnly, EndsWhenAskedToWhileItStillWaitsForTheServer) {
-  cluster().stop_api_server();
-  LabelerProcess waiting(cluster().folder(), {"--kubeconfig=" + cluster().kubeconfig().string(), "--print-only"});
-  waiting.await("trouble in the log", [&] { return !waiting.log_of("cannot read from the API server, trying again").empty(); });
-  EXPECT_EQ(waiting.stop(), 0);
-  EXPECT_TRUE(waiting.printed().empty());
-  cluster().start_api_server();
-}
-
 }  // namespace
 }  // namespace nodeward::api
