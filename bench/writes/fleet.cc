@@ -52,7 +52,8 @@ Fleet make_fleet(int first, int count) {
     node["metadata"]["labels"]["kubernetes.io/hostname"] = name;
     node["spec"]["providerID"] = "example://zone-a/" + name;
     fleet.pods.push_back(ready_pod("dcgm-" + name, "nvidia-dcgm", "nvcr.io/nvidia/cloud-native/dcgm:4.2.3-1-ubuntu22.04", name));
-    fleet.pods.push_back(ready_pod("driver-" + name, "nvidia-driver-daemonset", "nvcr.io/nvidia/driver:570.124.06-ubuntu22.04", name));
+    fleet.pods.push_back(
+        ready_pod("driver-" + name, "nvidia-driver-daemonset", "nvcr.io/nvidia/driver:570.124.06-ubuntu22.04", name));
     fleet.nodes.push_back(std::move(node));
     fleet.names.push_back(name);
   }

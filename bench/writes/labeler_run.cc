@@ -60,7 +60,8 @@ void LabelerRun::wait_for_writes(std::size_t wanted) {
     if (now > seen) news = Clock::real().now();
     seen = now;
     if (child_.running() && Clock::real().now() - news < 30s) continue;
-    throw std::runtime_error(fmt::format("the labeler stopped at {} of {} writes; its log: {}", seen, wanted, text_of(log_).substr(0, 2000)));
+    throw std::runtime_error(
+        fmt::format("the labeler stopped at {} of {} writes; its log: {}", seen, wanted, text_of(log_).substr(0, 2000)));
   }
 }
 

@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 
 struct Options {
   int nodes = 1000;
-  int pairs = 3;
+  int pairs = 5;
   int rate_seconds = 40;        // 0: leave --kube-api-qps 5 out
   int rss_nodes = 2000;         // as many as `nodes` or fewer: the memory of the last run counts
   std::string accept = "application/json";
@@ -81,7 +81,8 @@ class Measurement {
  private:
   void fill(int first, int count) {
     const Fleet fleet = make_fleet(first, count);
-    fmt::print(stderr, "making {} nodes of {:.1f} KB, two pods each\n", count, static_cast<double>(to_text(fleet.nodes[0]).size()) / 1000);
+    fmt::print(stderr, "making {} nodes of {:.1f} KB, two pods each\n", count,
+               static_cast<double>(to_text(fleet.nodes[0]).size()) / 1000);
     cluster_.admin().create_nodes(fleet.nodes);
     cluster_.admin().create_pods(fleet.pods);
     names_.insert(names_.end(), fleet.names.begin(), fleet.names.end());
@@ -98,7 +99,9 @@ class Measurement {
     reset();
   }
 
-  RawRun raw(const std::string& body) { return patch_nodes(cluster_, names_, {.body = body, .in_flight = kInFlight, .accept = options_.accept}); }
+  RawRun raw(const std::string& body) {
+    return patch_nodes(cluster_, names_, {.body = body, .in_flight = kInFlight, .accept = options_.accept});
+  }
   void reset() { raw(reset_body_); }
   double server_cpu() const { return cpu_seconds(cluster_.api_server_pid()); }
 
@@ -115,8 +118,8 @@ class Measurement {
 
     label_all();
     ratios_.push_back(rates_.back() / raw_rates_.back());
-    fmt::print(stderr, "pair {}: raw {:.0f}/s, labeler {:.0f}/s, ratio {:.3f}, own CPU {:.3f} ms a node; calls:\n{}", number, raw_rates_.back(),
-               rates_.back(), ratios_.back(), cpu_ms_.back(), calls_.text());
+    fmt::print(stderr, "pair {}: raw {:.0f}/s, labeler {:.0f}/s, ratio {:.3f}, own CPU {:.3f} ms a node; calls:\n{}", number,
+               raw_rates_.back(), rates_.back(), ratios_.back(), cpu_ms_.back(), calls_.text());
     reset();
   }
 
@@ -158,8 +161,9 @@ class Measurement {
     labeler.wait_for_writes(names_.size());
     std::this_thread::sleep_for(3s);
     const Memory memory = labeler.memory();
-    table_.push_back({fmt::format("labeler's RSS at {} nodes, MB", names_.size()), "<= 25",
-                      fmt::format("{:.1f} ({:.1f} of it anonymous; peak {:.1f})", memory.rss_mb, memory.anonymous_mb, memory.peak_mb)});
+    table_.push_back(
+        {fmt::format("labeler's RSS at {} nodes, MB", names_.size()), "<= 25",
+         fmt::format("{:.1f} ({:.1f} of it anonymous; peak {:.1f})", memory.rss_mb, memory.anonymous_mb, memory.peak_mb)});
   }
 
   void measure_restart() {
@@ -168,9 +172,11 @@ class Measurement {
     labeler.wait_until_synced();
     std::this_thread::sleep_for(2s);
     const api::Counters calls = cluster_.admin().counters() - before;
-    table_.push_back({fmt::format("restart, all {} nodes right: writes", names_.size()), "0", fmt::format("{}", calls.count("PATCH", "nodes"))});
+    table_.push_back({fmt::format("restart, all {} nodes right: writes", names_.size()), "0",
+                      fmt::format("{}", calls.count("PATCH", "nodes"))});
     const Memory memory = labeler.memory();
-    table_.push_back({"  RSS after it, MB", "", fmt::format("{:.1f} ({:.1f} of it anonymous)", memory.rss_mb, memory.anonymous_mb)});
+    table_.push_back(
+        {"  RSS after it, MB", "", fmt::format("{:.1f} ({:.1f} of it anonymous)", memory.rss_mb, memory.anonymous_mb)});
   }
 
   // The rate once the burst is used up.
@@ -185,7 +191,8 @@ class Measurement {
     std::this_thread::sleep_for(std::chrono::seconds(options_.rate_seconds + 1));
     const std::vector<double> times = labeler.write_times();
     const double begin = times.at(kBurst - 1);
-    const auto in_time = std::count_if(times.begin() + kBurst, times.end(), [&](double time) { return time <= begin + options_.rate_seconds; });
+    const auto in_time = std::count_if(times.begin() + kBurst, times.end(),
+                                       [&](double time) { return time <= begin + options_.rate_seconds; });
     table_.push_back({fmt::format("nodes/s over {} s at --kube-api-qps 5", options_.rate_seconds), ">= 4.9",
                       fmt::format("{:.2f}", static_cast<double>(in_time) / options_.rate_seconds)});
   }
@@ -195,8 +202,8 @@ class Measurement {
     ::getloadavg(load, 1);
     fmt::print("{:<44}{:<21}{}\n", "measure", "goal", "value: median (all)");
     for (const Row& row : table_) fmt::print("{:<44}{:<21}{}\n", row.measure, row.goal, row.value);
-    fmt::print("{} nodes, {} pairs, {} in flight, {} cores; load average at the end {:.1f}\n", options_.nodes, options_.pairs, kInFlight,
-               std::thread::hardware_concurrency(), load[0]);
+    fmt::print("{} nodes, {} pairs, {} in flight, {} cores; load average at the end {:.1f}\n", options_.nodes, options_.pairs,
+               kInFlight, std::thread::hardware_concurrency(), load[0]);
   }
 
   const Options options_;
@@ -213,7 +220,9 @@ int main(int argc, char** argv) {
   Options options;
   CLI::App app("What a node write costs, on a real API server");
   app.add_option("--nodes", options.nodes, "nodes in the pairs")->capture_default_str();
-  app.add_option("--pairs", options.pairs, "times the raw client and the labeler take turns")->capture_default_str()->check(CLI::PositiveNumber);
+  app.add_option("--pairs", options.pairs, "times the raw client and the labeler take turns")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
   app.add_option("--rate-seconds", options.rate_seconds, "seconds at --kube-api-qps 5; 0: left out")->capture_default_str();
   app.add_option("--rss-nodes", options.rss_nodes, "nodes when memory is read")->capture_default_str();
   app.add_option("--accept", options.accept, "what the raw client asks for")->capture_default_str();

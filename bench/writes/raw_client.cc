@@ -66,7 +66,8 @@ class Run {
   }
 
   void send(CURL* handle) {
-    const std::string url = fmt::format("{}/api/v1/nodes/{}?fieldManager=labeler&timeout=25s", cluster_.origin(), names_[next_++]);
+    const std::string url = fmt::format("{}/api/v1/nodes/{}?fieldManager=labeler&timeout=25s", cluster_.origin(),
+                                        names_[next_++]);
     curl_easy_setopt(handle, CURLOPT_URL, url.c_str());
     curl_multi_add_handle(multi_.get(), handle);
   }
