@@ -98,13 +98,16 @@ TEST_F(LabelerPrintOnly, SaysWhatWouldChangeNodeByNodeAndWritesNothing) {
   EXPECT_EQ(labeler().wait_for_exit(), 0);
   EXPECT_THAT(
       labeler().printed(),
-      ElementsAre("cpu-c-001: kata.enabled (none) -> false", "gpu-a-001: dcgm-bootstrap-completed (none) -> true",
-                  "gpu-a-002: dcgm.version 4.x -> 3.x (pod nvidia-dcgm-bb222), driver.installed true -> (none), "
-                  "dcgm-bootstrap-completed (none) -> true",
-                  "gpu-a-003: dcgm.version 4.x -> (none)",
+      ElementsAre("cpu-c-001: kata.enabled (none) -> false (no kata label)",
+                  "gpu-a-001: dcgm-bootstrap-completed (none) -> true (the node has a DCGM version)",
+                  "gpu-a-002: dcgm.version 4.x -> 3.x (pod nvidia-dcgm-bb222), driver.installed true -> (none) "
+                  "(pod nvidia-driver-daemonset-bb222 is not Ready), "
+                  "dcgm-bootstrap-completed (none) -> true (the node has a DCGM version)",
+                  "gpu-a-003: dcgm.version 4.x -> (none) (pod nvidia-dcgm-cc333 is not Ready)",
                   "gpu-b-001: dcgm.version 4.x -> (none) (managed=false), driver.installed true -> (none) (managed=false), "
                   "kata.enabled false -> (none) (managed=false)",
-                  "gpu-b-002: driver.installed true -> (none), dcgm-bootstrap-completed (none) -> true",
+                  "gpu-b-002: driver.installed true -> (none) (no driver pod), "
+                  "dcgm-bootstrap-completed (none) -> true (the node has a DCGM version)",
                   "zz-witness: nothing to change"));
   EXPECT_EQ(writes_so_far(), 0);
   EXPECT_TRUE(labeler().audit().empty());
