@@ -28,6 +28,8 @@ template <class... F>
 struct Overload : F... {
   using F::operator()...;
 };
+template <class... F>
+Overload(F...) -> Overload<F...>;      // clang 16 needs to be told
 
 nodes::WriterOptions writer_options(const FaultQuarantineOptions& options, Inbox& inbox) {
   return {.field_manager = "fault-quarantine",

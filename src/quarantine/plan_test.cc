@@ -15,7 +15,6 @@ namespace nodeward::quarantine::testing {
 namespace {
 
 using events::HealthEvent;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;

@@ -146,7 +146,7 @@ kube::NodeSelection selection_for(const std::vector<Rule>& rules, const Options&
 
 }  // namespace
 
-Scenario::Scenario(std::vector<Rule> rules, Options options)
+Scenario::Scenario(const std::vector<Rule>& rules, const Options& options)
     : Scenario(judge_by(rules), options, selection_for(rules, options)) {}
 
 Scenario::Scenario(Judge judge, Options options, kube::NodeSelection selection)
@@ -167,7 +167,9 @@ std::string Scenario::send(std::vector<HealthEvent> events) {
   const std::size_t before = judgements_.size();
   std::map<std::string, std::vector<events::Arrived>> by_node;
   for (HealthEvent& event : events) {
-    if (to_act_on(event)) by_node[event.node_name].push_back({0, std::move(event)});
+    if (!to_act_on(event)) continue;
+    auto& waiting = by_node[event.node_name];
+    waiting.push_back({0, std::move(event)});
   }
   for (auto& [name, waiting] : by_node) work(name, std::move(waiting));
   std::vector<std::string> statuses;

@@ -39,7 +39,7 @@ Json bare_node(std::string_view name);
 
 class Scenario {
  public:
-  explicit Scenario(std::vector<Rule> rules = example_rules(), Options options = {"ops.example.com/"});
+  explicit Scenario(const std::vector<Rule>& rules = example_rules(), const Options& options = {"ops.example.com/"});
   Scenario(Judge judge, Options options, kube::NodeSelection selection);
 
   Json& add(Json node);              // as the cluster's
