@@ -9,13 +9,13 @@
 namespace nodeward::conformance {
 namespace {
 
-struct Run {
+struct Output {
   int status = 0;
   std::string output;
 };
 
-Run run(const std::string& command) {
-  Run result;
+Output run_command(const std::string& command) {
+  Output result;
   FILE* const pipe = popen((command + " 2>&1").c_str(), "r");
   char part[4096];
   while (const std::size_t size = fread(part, 1, sizeof part, pipe)) result.output.append(part, size);
@@ -26,9 +26,9 @@ Run run(const std::string& command) {
 TEST(Conformance, TheSpecificationsCasesPass) {
   const std::string root = NW_SOURCE_DIR;
   const std::string cases = std::string(NW_BINARY_DIR) + "/conformance-test-cases.jsonl";
-  const Run made = run("'" + root + "/scripts/conformance.sh' --cases '" + cases + "'");
+  const Output made = run_command("'" + root + "/scripts/conformance.sh' --cases '" + cases + "'");
   ASSERT_EQ(made.status, 0) << made.output;
-  const Run judged = run("'" NW_BINARY_DIR "/bin/conformance' '" + cases + "' '" + root + "/tests/conformance/skips.tsv'");
+  const Output judged = run_command("'" NW_BINARY_DIR "/bin/conformance' '" + cases + "' '" + root + "/tests/conformance/skips.tsv'");
   EXPECT_EQ(judged.status, 0) << judged.output;
   const auto lines = split(trimmed(judged.output), '\n');
   int passed = 0;
