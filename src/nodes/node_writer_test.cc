@@ -257,6 +257,17 @@ TEST_F(NodeWriterAnswers, ASecond422LeavesTheVitalPartAlone) {
   EXPECT_EQ(transport_.requests()[2].body, R"({"spec":{"unschedulable":true}})");
 }
 
+TEST_F(NodeWriterAnswers, TheLighterBodyIsNotForgottenWhileItWaitsForItsPlaceInTheRate) {
+  writer_ = make_writer({.field_manager = "fault-quarantine", .selection = selection_, .qps = 5, .burst = 1});
+  watch_shows(node_json(5));
+  script_ = {status(422, "Invalid"), ok(6)};
+  const Outcome first = apply(heavy_and_light);
+  EXPECT_EQ(std::get<Later>(first).reason, Later::Reason::kRate);
+  clock_.advance(wait_of(first));
+  EXPECT_TRUE(std::holds_alternative<Written>(apply(heavy_and_light)));
+  EXPECT_EQ(transport_.requests()[1].body, R"({"metadata":{"labels":{"state":"mark"}},"spec":{"unschedulable":true}})");
+}
+
 TEST_F(NodeWriterAnswers, WhatIsStillRefusedWaitsAMinuteAndIsNeverSentAgainBefore) {
   watch_shows(node_json(5));
   script_ = {status(422, "Invalid"), status(422, "Invalid"), status(422, "Invalid")};
@@ -335,6 +346,20 @@ TEST_F(NodeWriterAnswers, AServerThatCannotBeReachedHoldsUpEveryNode) {
   EXPECT_EQ(verbs(), Verbs{"PATCH"});
   clock_.advance(wait_of(other));
   EXPECT_TRUE(std::holds_alternative<Written>(writer_->apply(NodeName{"n2"}, label_wanted, {})));
+}
+
+TEST_F(NodeWriterAnswers, ATimeOutDoesNotSayThatTheServerIsThereAgain) {
+  watch_shows(node_json(5));
+  watch_shows(R"({"metadata":{"name":"n2","resourceVersion":"5"}})");
+  watch_shows(R"({"metadata":{"name":"n3","resourceVersion":"5"}})");
+  const auto unreachable = fail(ErrorCode::kUnavailable, "connection refused");
+  script_ = {unreachable, fail(ErrorCode::kTimeout, "no answer"), unreachable};
+  apply();
+  clock_.advance(110ms);
+  writer_->apply(NodeName{"n2"}, label_wanted, {});
+  const Outcome third = writer_->apply(NodeName{"n3"}, label_wanted, {});
+  EXPECT_GT(wait_of(writer_->apply(NodeName{"n4"}, label_wanted, {})), 150ms) << "the second failure in a row, not the first again";
+  EXPECT_EQ(std::get<Later>(third).reason, Later::Reason::kFailed);
 }
 
 TEST_F(NodeWriterAnswers, AStopEndsItWithoutASign) {
