@@ -262,13 +262,16 @@ void NodeWriter::settled(const NodeName& name) {
 
 void NodeWriter::forget(const NodeName& name) { settled(name); }
 
-std::vector<std::pair<NodeName, std::string>> NodeWriter::refused() const {
+std::string NodeWriter::refusals() const {
+  constexpr std::size_t kShown = 20;
   return troubles_.with([](const auto& troubles) {
-    std::vector<std::pair<NodeName, std::string>> found;
+    std::string lines;
+    std::size_t found = 0;
     for (const auto& [name, trouble] : troubles) {
-      if (trouble.refusal) found.emplace_back(name, trouble.refusal->why);
+      if (trouble.refusal && ++found <= kShown) lines += fmt::format("refused: {}: {}\n", name.str(), trouble.refusal->why);
     }
-    return found;
+    if (found > kShown) lines += fmt::format("refused: {} more\n", found - kShown);
+    return lines;
   });
 }
 

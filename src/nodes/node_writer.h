@@ -74,8 +74,9 @@ class NodeWriter {
   // The node was deleted: nothing about it is remembered.
   void forget(const kube::NodeName& name);
 
-  // Nodes whose write the server refuses, with its words. For /readyz.
-  std::vector<std::pair<kube::NodeName, std::string>> refused() const;
+  // Nodes whose write the server refuses, with its words, a line each, for /readyz. A right that is missing refuses a whole
+  // fleet: after the first twenty only how many more there are.
+  std::string refusals() const;
   int in_flight_limit() const;
 
  private:
