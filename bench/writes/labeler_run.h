@@ -1,10 +1,11 @@
-// The labeler as a process beside the measurement. When each node was written is read off its log, which has a line with
+// A controller as a process beside the measurement. When each node was written is read off its log, which has a line with
 // nanoseconds for each answer 200, so the measuring costs neither it nor the server anything; how many there were is the
 // server's word (Counters). Main thread only. Throws std::runtime_error.
 #pragma once
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/child.h"
@@ -13,9 +14,15 @@
 
 namespace nodeward::bench {
 
-class LabelerRun {
+// What its log says of a write.
+inline constexpr std::string_view kLabelsWritten = R"("msg":"labels written")";
+inline constexpr std::string_view kNodeQuarantined = R"("msg":"event settled: quarantine")";
+
+class ControllerRun {
  public:
-  LabelerRun(const api::RealCluster& cluster, const std::string& program, const std::vector<std::string>& flags);
+  // `flags` name the kubeconfig; a --metrics-port of 0 is put in front of them.
+  ControllerRun(const api::RealCluster& cluster, const std::string& program, const std::vector<std::string>& flags,
+                std::string_view written);
 
   // Until the log has named `count` writes; throws when none came for 30 s.
   void wait_for_writes(std::size_t count);
@@ -27,7 +34,13 @@ class LabelerRun {
 
  private:
   const std::filesystem::path log_;
+  const std::string written_;
   api::Child child_;
+};
+
+class LabelerRun : public ControllerRun {
+ public:
+  LabelerRun(const api::RealCluster& cluster, const std::string& program, std::vector<std::string> flags);
 };
 
 }  // namespace nodeward::bench

@@ -27,7 +27,6 @@ class Run {
       : cluster_(cluster), names_(names), options_(options), multi_(curl_multi_init()) {
     headers_.reset(curl_slist_append(nullptr, "Content-Type: application/merge-patch+json"));
     curl_slist_append(headers_.get(), ("Accept: " + options.accept).c_str());
-    curl_slist_append(headers_.get(), ("Authorization: Bearer " + cluster.token()).c_str());
   }
   ~Run() {
     for (const Handle& handle : handles_) curl_multi_remove_handle(multi_.get(), handle.get());
@@ -49,9 +48,14 @@ class Run {
  private:
   Handle make_handle() {
     Handle handle(curl_easy_init());
-    const std::string& ca = cluster_.certificates().ca_cert;
-    curl_blob blob{.data = const_cast<char*>(ca.data()), .len = ca.size(), .flags = CURL_BLOB_NOCOPY};
-    curl_easy_setopt(handle.get(), CURLOPT_CAINFO_BLOB, &blob);
+    const auto pem = [&](CURLoption option, const std::string& text) {
+      curl_blob blob{.data = const_cast<char*>(text.data()), .len = text.size(), .flags = CURL_BLOB_NOCOPY};
+      curl_easy_setopt(handle.get(), option, &blob);
+    };
+    // The labeler's credentials: the server verifies a certificate anew for each request, and a token not.
+    pem(CURLOPT_CAINFO_BLOB, cluster_.certificates().ca_cert);
+    pem(CURLOPT_SSLCERT_BLOB, cluster_.certificates().client_cert);
+    pem(CURLOPT_SSLKEY_BLOB, cluster_.certificates().client_key);
     curl_easy_setopt(handle.get(), CURLOPT_NOPROXY, "*");
     curl_easy_setopt(handle.get(), CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(handle.get(), CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));

@@ -10,8 +10,13 @@
 namespace nodeward::apps {
 
 Result<std::unique_ptr<Cluster>> Cluster::open(const ClusterOptions& options, telemetry::Metrics& metrics, Clock& clock) {
-  NW_TRY_ASSIGN(const auto config, options.kubeconfig.empty() ? kube::load_in_cluster() : kube::load_kubeconfig(options.kubeconfig));
-  return std::unique_ptr<Cluster>(new Cluster(options, config, metrics, clock));
+  auto config = options.kubeconfig.empty() ? kube::load_in_cluster() : kube::load_kubeconfig(options.kubeconfig);
+  if (!config) {
+    const bool outside = options.kubeconfig.empty() && config.error().code == ErrorCode::kNotFound;
+    if (outside) config.error().message += options.program == "labeler" ? " (--kubeconfig)" : " (--kubeconfig-path)";
+    return tl::unexpected(std::move(config.error()));
+  }
+  return std::unique_ptr<Cluster>(new Cluster(options, *config, metrics, clock));
 }
 
 Cluster::Cluster(const ClusterOptions& options, const kube::ClusterConfig& config, telemetry::Metrics& metrics, Clock& clock)

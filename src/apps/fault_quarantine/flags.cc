@@ -8,18 +8,18 @@ tl::expected<FaultQuarantineFlags, FlagExit> read_fault_quarantine_flags(std::sp
   FaultQuarantineFlags flags;
   FlagTable table("fault-quarantine");
   table.add("metrics-port", flags.metrics_port, flags.metrics_port, "port of /healthz, /readyz and /metrics");
-  table.add("kubeconfig-path", flags.kubeconfig_path, "", "path of a kubeconfig; empty: the pod's own account");
+  table.add("kubeconfig-path", flags.kubeconfig_path, "", "path of a kubeconfig; empty means the pod's service account");
   table.add("config-path", flags.config_path, flags.config_path, "the rule file, TOML");
   table.add("dry-run", flags.dry_run, "false", "mark nodes, act on none; not in this version yet");
   table.add("circuit-breaker-enabled", flags.circuit_breaker_enabled, "true", "stop when too many nodes fall ill at once; not in this version yet");
   table.add("gpu-node-label", flags.gpu_node_label, flags.gpu_node_label, "the label of the nodes that the circuit breaker counts");
-  table.add("tls-enabled", flags.tls_enabled, "true", "accepted and not used: of MongoDB");
+  table.add("tls-enabled", flags.tls_enabled, "true", "accepted for old command lines and ignored: MongoDB only");
   table.add("database-client-cert-mount-path", flags.database_client_cert_mount_path, flags.database_client_cert_mount_path,
-            "accepted and not used: of MongoDB");
+            "accepted for old command lines and ignored: MongoDB only");
   table.add("mongo-client-cert-mount-path", flags.mongo_client_cert_mount_path, flags.mongo_client_cert_mount_path,
-            "accepted and not used: of MongoDB");
-  table.add("kube-api-qps", flags.kube_api_qps, "5", "node writes per second; 0: 5, negative: no limit");
-  table.add("kube-api-burst", flags.kube_api_burst, "10", "node writes saved up; 0: 10");
+            "accepted for old command lines and ignored: MongoDB only");
+  table.add("kube-api-qps", flags.kube_api_qps, "5", "node writes per second; 0 means 5, negative means no limit");
+  table.add("kube-api-burst", flags.kube_api_burst, "10", "node writes that may go at once after a quiet time; 0 means 10");
   table.add("event-source", flags.event_source, "", "file:PATH, file:PATH?follow or file:- (standard input): health events as JSON lines");
   table.add("outcomes", flags.outcomes, "", "file for what became of each event, JSON lines; -: standard output");
   table.add("workers", flags.workers, "16", "nodes worked on at the same time, 1 to 256");

@@ -43,7 +43,10 @@ Result<quarantine::FaultQuarantineOptions> quarantine_options(const FaultQuarant
       .burst = rate.burst,
       .workers = workers};
   if (flags.print_only) {
-    options.print_only = [](const kube::NodeName& node, std::string_view body) { fmt::print("{}: {}\n", node.str(), body); };
+    options.print_only = [](const kube::NodeName& node, std::string_view body) {
+      fmt::print("{}: {}\n", node.str(), body);
+      std::fflush(stdout);   // a pipe shows it now, not after 4 KiB: the input may be followed
+    };
   }
   return options;
 }

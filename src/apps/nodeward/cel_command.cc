@@ -106,6 +106,9 @@ int run_eval(const EvalOptions& options) {
   const auto program = input->environment.compile(options.expression, {.container = {}, .traced = true});
   if (!program) {
     std::cerr << program.error().to_text() << '\n';
+    if (input->values.empty() && program.error().message.rfind("unknown name", 0) == 0) {
+      std::cerr << "no variable is known without a file: --event FILE gives event, --node FILE gives node\n";
+    }
     return 1;
   }
   cel::Scratch scratch;
@@ -123,13 +126,14 @@ int run_eval(const EvalOptions& options) {
 }  // namespace
 
 void add_cel_command(CLI::App& app, int& exit_code) {
-  CLI::App* const cel = app.add_subcommand("cel", "Try expressions of the rule language");
+  CLI::App* const cel = app.add_subcommand("cel", "Try an expression of the rule language: nodeward cel eval EXPRESSION");
   cel->require_subcommand(1);
-  CLI::App* const eval = cel->add_subcommand("eval", "Print the value of an expression");
+  CLI::App* const eval = cel->add_subcommand("eval", "Print the value of an expression, as a rule would see it");
   const auto options = std::make_shared<EvalOptions>();
-  eval->add_option("expression", options->expression, "The expression")->required();
-  eval->add_option("--event", options->event_file, "JSON file with an event, or a database document: the variable `event`");
-  eval->add_option("--node", options->node_file, "JSON file with a Node: the variable `node`");
+  eval->add_option("expression", options->expression, "The expression, in quotes")->required();
+  eval->add_option("--event", options->event_file,
+                   "JSON file with one health event, bare or as a database document: the variable `event`");
+  eval->add_option("--node", options->node_file, "JSON file with one Node (kubectl get node NAME -o json): the variable `node`");
   eval->add_option("--ext", options->extensions, "rules: what rule files may use; all: every extension")
       ->check(CLI::IsMember({"rules", "all"}))
       ->capture_default_str();

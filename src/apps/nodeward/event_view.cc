@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <iterator>
 #include <span>
 
 #include "base/text.h"
@@ -108,13 +109,24 @@ Result<Json> view_of(const Json& value, Shape shape, const std::string& where) {
 
 Result<Json> event_view(const Json& document) {
   if (!document.is_object()) return fail(ErrorCode::kInvalid, "an event must be a JSON object");
-  const Json* const inner = find_member(document, "healthevent");
-  return view_members(inner == nullptr ? document : *inner, kEventMembers, "event");
+  const Json* event = &document;
+  for (const char* const wrapping : {"document", "healthevent"}) {
+    if (const Json* const inner = find_member(*event, wrapping); inner != nullptr) event = inner;
+  }
+  // A file of another kind would pass for an event in which nothing is set, and each rule for one that does not match.
+  const auto given = [&](const Member& member) { return find_member(*event, member.name) != nullptr; };
+  if (event->is_object() && std::none_of(std::begin(kEventMembers) + 1, std::end(kEventMembers), given)) {
+    return fail(ErrorCode::kInvalid, "no event: none of its members is there (agent, checkName, nodeName, ...)");
+  }
+  return view_members(*event, kEventMembers, "event");
 }
 
 Result<Json> node_view(Json node) {
   if (!node.is_object() || !node.contains("metadata"))
     return fail(ErrorCode::kInvalid, "a node must be a JSON object with metadata");
+  if (const auto kind = node.find("kind"); kind != node.end() && *kind != "Node")
+    return fail(ErrorCode::kInvalid,
+                fmt::format("kind {} is no Node; give one node, as kubectl get node NAME -o json prints it", kind->dump()));
   node.erase("status");
   return node;
 }

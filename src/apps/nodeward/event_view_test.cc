@@ -51,6 +51,24 @@ TEST(EventView, NamesTheMemberThatIsWrong) {
   EXPECT_EQ(problem("[]"), "an event must be a JSON object");
 }
 
+TEST(EventView, ReadsARecord) {
+  EXPECT_EQ(view(R"({"recordId": "1", "document": {"healthevent": {"agent": "a"}}})")["agent"], "a");
+  EXPECT_EQ(view(R"({"recordId": "1", "document": {"agent": "a"}})")["agent"], "a");
+}
+
+TEST(EventView, RefusesAFileThatIsNoEventAtAll) {
+  const char* const no_event = "no event: none of its members is there (agent, checkName, nodeName, ...)";
+  EXPECT_EQ(problem("{}"), no_event);
+  EXPECT_EQ(problem(R"({"kind": "Node", "metadata_": {}})"), no_event);
+  EXPECT_EQ(problem(R"({"version": 1, "events": [{"agent": "a"}]})"), no_event);
+}
+
+TEST(NodeView, RefusesAList) {
+  const auto list = node_view(*parse_json(R"({"kind": "List", "metadata": {}, "items": []})"));
+  ASSERT_FALSE(list);
+  EXPECT_EQ(list.error().message, "kind \"List\" is no Node; give one node, as kubectl get node NAME -o json prints it");
+}
+
 TEST(NodeView, DropsTheStatus) {
   EXPECT_EQ(*node_view(*parse_json(R"({"metadata": {"name": "n"}, "status": {"phase": "x"}})")),
             *parse_json(R"({"metadata": {"name": "n"}})"));
@@ -84,7 +102,9 @@ TEST(CelEval, ShowsThePlaceOfAnErrorAndExitsWithOne) {
   const Ran refused = run({"cel", "eval", "event.isFatal"});
   EXPECT_EQ(refused.exit_code, 1);
   EXPECT_EQ(refused.out, "");
-  EXPECT_EQ(refused.err, "1:1: unknown name 'event'\n  event.isFatal\n  ^\n");
+  EXPECT_EQ(refused.err,
+            "1:1: unknown name 'event'\n  event.isFatal\n  ^\n"
+            "no variable is known without a file: --event FILE gives event, --node FILE gives node\n");
   const Ran failed = run({"cel", "eval", "1 + 2 == 3 && [1, 2].map(x, 4 / (x - 2)) == []"});
   EXPECT_EQ(failed.exit_code, 1);
   EXPECT_EQ(failed.err,

@@ -29,7 +29,7 @@ Result<ClusterConfig> load_in_cluster(const std::filesystem::path& root, const E
   const std::string port = value_of(env, "KUBERNETES_SERVICE_PORT");
   if (host.empty() || port.empty()) {
     return fail(ErrorCode::kNotFound,
-                "not in a cluster: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set; give a kubeconfig file (--kubeconfig)");
+                "not in a cluster: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set; give a kubeconfig file");
   }
   const std::string address = host.find(':') == std::string::npos ? host : fmt::format("[{}]", host);
   const auto server = parse_server_url(fmt::format("https://{}:{}", address, port));

@@ -51,7 +51,7 @@ TEST_F(InCluster, SaysWhatToDoOutsideACluster) {
   const auto config = load();
   ASSERT_FALSE(config);
   EXPECT_EQ(config.error().code, ErrorCode::kNotFound);
-  EXPECT_THAT(config.error().message, HasSubstr("give a kubeconfig file (--kubeconfig)"));
+  EXPECT_THAT(config.error().message, HasSubstr("give a kubeconfig file"));
 }
 
 TEST_F(InCluster, RefusesFilesThatAreMissingOrWrongAndNamesThem) {
