@@ -10,6 +10,7 @@
 #include <map>
 #include <string>
 
+#include "apps/flag_table.h"
 #include "base/json.h"
 #include "base/text.h"
 
@@ -122,6 +123,16 @@ TEST(GoFlags, GivesOneWordPerFlagAndNumbersInBaseTen) {
   const Recording recording;
   EXPECT_THAT(recording.ask({"-n", "0x10", "-v", "-n=0b11", "-kata-label=", "rest"}).value(),
               ElementsAre("--kata-label", "", "--n=3", "--v=true"));
+}
+
+TEST(FlagTable, ANumberThatGoTakesAndWeCannotHoldIsNamed) {
+  int workers = 16;
+  FlagTable table("labeler");
+  table.add("workers", workers, "16", "");
+  const auto exit = table.read(Strings{"--workers", "99999999999"});
+  ASSERT_TRUE(exit);
+  EXPECT_EQ(exit->exit_code, 1);
+  EXPECT_NE(exit->text.find("--workers = 99999999999: the value is out of range"), std::string::npos) << exit->text;
 }
 
 }  // namespace

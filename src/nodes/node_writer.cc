@@ -222,7 +222,8 @@ Later NodeWriter::back_off(const NodeName& name, const Error& error) {
     Trouble& trouble = troubles[name];
     const BackoffShape& shape = error.code == ErrorCode::kUnauthorized ? kUnauthorizedBackoff : kBackoff;
     Duration wait = backoff_delay(shape, ++trouble.failures, seed_of(name));
-    if (error.retry_after) wait = std::min(kube::kMostRetryAfter, std::max<Duration>(*error.retry_after, 0s));
+    // 0, or a date that our clock has passed, is no wait: the back-off stands.
+    if (error.retry_after && *error.retry_after > 0s) wait = std::min<Duration>(kube::kMostRetryAfter, *error.retry_after);
     trouble.not_before = now + wait;
     trouble.why = error.message;
     return std::pair(trouble.not_before, trouble.failures);

@@ -184,6 +184,16 @@ TEST_F(NodeWriterAnswers, AnAbsurdRetryAfterIsCappedAtTwoMinutes) {
   EXPECT_EQ(wait_of(apply()), 2min);
 }
 
+TEST_F(NodeWriterAnswers, ARetryAfterOfNothingIsNoLeaveToAskAtOnce) {
+  watch_shows(node_json(5));
+  for (const char* const at_once : {"0", "Tue, 01 Sep 2015 07:00:00 GMT"}) {
+    script_ = {status(429, "TooManyRequests", {{"retry-after", at_once}})};
+    const Duration wait = wait_of(apply());
+    EXPECT_GE(wait, 150ms) << at_once;
+    clock_.advance(wait);
+  }
+}
+
 TEST_F(NodeWriterAnswers, A429WithoutRetryAfterBacksOffExponentially) {
   watch_shows(node_json(5));
   Duration before = 0s;
