@@ -10,6 +10,10 @@
 namespace nodeward::kube {
 namespace {
 
+using namespace std::chrono_literals;
+
+constexpr std::chrono::seconds kMostRetryAfter = 2min;   // a server that says "in an hour" is asked before that
+
 ErrorCode code_of(int http_code) {
   switch (http_code) {
     case 401: return ErrorCode::kUnauthorized;
@@ -36,13 +40,12 @@ Error error_of(const Status& status, int http_code) {
 std::optional<std::chrono::milliseconds> parse_retry_after(std::string_view value, WallTime now) {
   const std::string text(trimmed(value));
   if (const auto seconds = parse_int(text)) {
-    // A day is as good as for ever; the bound keeps the arithmetic from overflowing.
-    return std::chrono::seconds(std::clamp<std::int64_t>(*seconds, 0, 86400));
+    return std::chrono::seconds(std::clamp<std::int64_t>(*seconds, 0, kMostRetryAfter.count()));
   }
   std::tm parts{};
   if (strptime(text.c_str(), "%a, %d %b %Y %H:%M:%S GMT", &parts) == nullptr) return std::nullopt;
   const auto wait = std::chrono::system_clock::from_time_t(timegm(&parts)) - now;
-  return std::max(std::chrono::milliseconds(0), std::chrono::duration_cast<std::chrono::milliseconds>(wait));
+  return std::clamp<std::chrono::milliseconds>(std::chrono::duration_cast<std::chrono::milliseconds>(wait), 0s, kMostRetryAfter);
 }
 
 }  // namespace nodeward::kube

@@ -253,21 +253,35 @@ std::unique_ptr<Decoder<Node>> make_node_decoder(NodeSelection selection) {
 }
 std::unique_ptr<Decoder<Pod>> make_pod_decoder() { return std::make_unique<JsonDecoder<Pod, PodReader>>(PodReader{}); }
 
+namespace {
+
+// A member of another type than promised counts as missing: what a server answers is not ours to trust.
+std::string text_of(const Json& object, const char* key) {
+  const auto member = object.find(key);
+  return member != object.end() && member->is_string() ? member->get<std::string>() : std::string();
+}
+int number_of(const Json& object, const char* key) {
+  const auto member = object.find(key);
+  return member != object.end() && member->is_number_integer() ? member->get<int>() : 0;
+}
+
+}  // namespace
+
 Result<ListMeta> decode_list_meta(std::string_view envelope) {
   NW_TRY_ASSIGN(const Json list, parse_json(envelope));
   if (!list.is_object() || !list.contains("metadata") || !list["metadata"].is_object() || !list.contains("items")) {
     return fail(ErrorCode::kInvalid, "the answer is no Kubernetes list (no metadata or items)");
   }
   const Json& metadata = list["metadata"];
-  return ListMeta{ResourceVersion{metadata.value("resourceVersion", "")}, metadata.value("continue", "")};
+  return ListMeta{ResourceVersion{text_of(metadata, "resourceVersion")}, text_of(metadata, "continue")};
 }
 
 Status decode_status(std::string_view body) {
   Status status;
-  if (const auto json = parse_json(body); json && json->is_object() && json->value("kind", "") == "Status") {
-    status.code = json->value("code", 0);
-    status.reason = json->value("reason", "");
-    status.message = json->value("message", "");
+  if (const auto json = parse_json(body); json && json->is_object() && text_of(*json, "kind") == "Status") {
+    status.code = number_of(*json, "code");
+    status.reason = text_of(*json, "reason");
+    status.message = text_of(*json, "message");
     return status;
   }
   const std::string_view line = body.substr(0, std::min(body.find('\n'), body.size()));

@@ -71,8 +71,10 @@ Result<Transfer::Read> Transfer::read(Duration patience, const std::stop_token& 
   return read;
 }
 
-void Transfer::on_header_line(std::string_view line) {
-  if (head_done_) return;  // trailers: nobody here asks for them
+Transfer::Taken Transfer::on_header_line(std::string_view line) {
+  header_bytes_ += line.size();
+  if (header_bytes_ > kMostHeaders) return Taken::kTooMuch;
+  if (head_done_) return Taken::kAll;  // trailers: nobody here asks for them
   line = trimmed(line);
   if (line.starts_with("HTTP/")) {
     answer_.headers.clear();  // an earlier head was a 1xx
@@ -88,26 +90,28 @@ void Transfer::on_header_line(std::string_view line) {
     }
     if (kind_ == Kind::kStream) changed_.notify_all();
   }
+  return Taken::kAll;
 }
 
-bool Transfer::on_body(std::string_view bytes) {
+Transfer::Taken Transfer::on_body(std::string_view bytes) {
   if (kind_ == Kind::kWhole) {
+    if (answer_.body.size() + bytes.size() > kMostWhole) return Taken::kTooMuch;
     answer_.body.append(bytes);
-    return true;
+    return Taken::kAll;
   }
   {
     const std::lock_guard lock(mutex_);
     if (buffered_ + bytes.size() > kMostBuffered) {
       paused_ = true;
-      return false;
+      return Taken::kNothingYet;
     }
-    if (bytes.empty()) return true;
+    if (bytes.empty()) return Taken::kAll;
     if (chunks_.empty() || chunks_.back().size() + bytes.size() > kChunk) chunks_.emplace_back();
     chunks_.back().append(bytes);
     buffered_ += bytes.size();
   }
   changed_.notify_all();
-  return true;
+  return Taken::kAll;
 }
 
 void Transfer::finish(std::optional<Error> error) {
