@@ -27,8 +27,8 @@ std::string url_part(CURLU* url, CURLUPart part, unsigned flags = 0) {
 bool is_loopback(std::string_view host) { return host == "localhost" || host == "[::1]" || host.starts_with("127."); }
 
 std::size_t on_header(char* data, std::size_t, std::size_t size, void* transfer) {
-  // Fewer bytes than given end the request with CURLE_WRITE_ERROR.
-  return static_cast<Transfer*>(transfer)->on_header_line({data, size}) == Transfer::Taken::kAll ? size : 0;
+  static_cast<Transfer*>(transfer)->on_header_line({data, size});
+  return size;
 }
 
 std::size_t on_body(char* data, std::size_t, std::size_t size, void* transfer) {
@@ -37,7 +37,7 @@ std::size_t on_body(char* data, std::size_t, std::size_t size, void* transfer) {
     case Transfer::Taken::kNothingYet: return CURL_WRITEFUNC_PAUSE;
     case Transfer::Taken::kTooMuch: break;
   }
-  return 0;
+  return 0;  // fewer bytes than given: CURLE_WRITE_ERROR
 }
 
 // A peer that went away without a word is noticed after 15 s of silence and four unanswered probes, or 30 s after bytes that
@@ -196,8 +196,7 @@ Error Easy::error(CURLcode code) const {
     case CURLE_UNSUPPORTED_PROTOCOL:
       return Error{ErrorCode::kInvalid, fmt::format("{}: not an origin like https://host:port", target_.endpoint.origin)};
     case CURLE_WRITE_ERROR:
-      return Error{ErrorCode::kUnavailable, fmt::format("{}: the answer is too large (over {} MiB, or {} MiB of headers)", target_.where,
-                                                        Transfer::kMostWhole >> 20, Transfer::kMostHeaders >> 20)};
+      return Error{ErrorCode::kUnavailable, fmt::format("{}: the answer is larger than {} MiB", target_.where, Transfer::kMostWhole >> 20)};
     case CURLE_OPERATION_TIMEDOUT:
       return Error{ErrorCode::kUnavailable, fmt::format("{}: no connection within {} s", target_.where, kConnectMs / 1000)};
     default:

@@ -71,10 +71,8 @@ Result<Transfer::Read> Transfer::read(Duration patience, const std::stop_token& 
   return read;
 }
 
-Transfer::Taken Transfer::on_header_line(std::string_view line) {
-  header_bytes_ += line.size();
-  if (header_bytes_ > kMostHeaders) return Taken::kTooMuch;
-  if (head_done_) return Taken::kAll;  // trailers: nobody here asks for them
+void Transfer::on_header_line(std::string_view line) {
+  if (head_done_) return;  // trailers: nobody here asks for them
   line = trimmed(line);
   if (line.starts_with("HTTP/")) {
     answer_.headers.clear();  // an earlier head was a 1xx
@@ -90,7 +88,6 @@ Transfer::Taken Transfer::on_header_line(std::string_view line) {
     }
     if (kind_ == Kind::kStream) changed_.notify_all();
   }
-  return Taken::kAll;
 }
 
 Transfer::Taken Transfer::on_body(std::string_view bytes) {

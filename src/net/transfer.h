@@ -25,7 +25,6 @@ class Transfer {
   static constexpr std::size_t kMostBuffered = 8 * 1024 * 1024;
   // A whole answer is one object (etcd refuses values over 1.5 MiB) or an error; one that never ends must not fill the memory.
   static constexpr std::size_t kMostWhole = 16 * 1024 * 1024;
-  static constexpr std::size_t kMostHeaders = 1024 * 1024;
 
   Transfer(Kind kind, Request request) : kind_(kind), request_(std::move(request)) {}
 
@@ -46,7 +45,7 @@ class Transfer {
 
   // The loop thread.
   enum class Taken { kAll, kNothingYet, kTooMuch };  // kNothingYet: no room; pause. kTooMuch: end the request
-  Taken on_header_line(std::string_view line);
+  void on_header_line(std::string_view line);  // libcurl bounds the headers of an answer
   Taken on_body(std::string_view bytes);
   void finish(std::optional<Error> error);
 
@@ -56,7 +55,6 @@ class Transfer {
 
   const Kind kind_;
   const Request request_;
-  std::size_t header_bytes_ = 0;  // the loop's
   Response answer_;  // the loop's until head_done_ (a stream) or finished_ (a whole answer), then the caller's
 
   std::mutex mutex_;  // guards what follows
