@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <pthread.h>
 
+#include <cmath>
 #include <csignal>
 #include <cstdlib>
 
@@ -57,6 +58,7 @@ Result<std::unique_ptr<net::Server>> serve_health(const std::string& metrics_por
 
 Result<Rate> rate_from_flags(double qps, int burst) {
   if (burst < 0) return fail(ErrorCode::kInvalid, fmt::format("--kube-api-burst: {} is negative; it takes a number of 0 (= 10) or more", burst));
+  if (std::isnan(qps)) return fail(ErrorCode::kInvalid, "--kube-api-qps: NaN is no rate; it takes a number (0 = 5, negative = no limit)");
   return Rate{qps == 0 ? 5 : qps, burst == 0 ? 10.0 : burst};
 }
 
