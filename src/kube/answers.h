@@ -9,6 +9,8 @@
 
 namespace nodeward::kube {
 
+inline constexpr std::chrono::seconds kMostRetryAfter{120};   // a server that says "in an hour" is asked before that
+
 // `http_code` counts where the Status names none.
 Error error_of(const Status& status, int http_code);
 

@@ -59,7 +59,7 @@ void Reflector<T>::run(const std::stop_token& stop) {
     // A watch may end at any time. One that ends as soon as it is there, whatever it brought, is a failure of the server's: as
     // with one that is refused, each asks for a longer wait.
     if (heard_ && clock_.now() - began >= options_.sound_watch) failures = 0;
-    const Duration asked = next ? Duration::zero() : std::min<Duration>(kMostRetryAfter, next.error().retry_after.value_or(0ms));
+    const Duration asked = next ? Duration::zero() : next.error().retry_after.value_or(0ms);
     if (!clock_.sleep_for(std::max(asked, backoff_delay(options_.backoff, ++failures, seed)), stop)) return;
   }
 }

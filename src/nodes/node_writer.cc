@@ -230,7 +230,7 @@ Later NodeWriter::back_off(const NodeName& name, const Error& error) {
     const BackoffShape& shape = error.code == ErrorCode::kUnauthorized ? kUnauthorizedBackoff : kBackoff;
     Duration wait = backoff_delay(shape, ++trouble.failures, seed_of(name));
     // 0, or a date that our clock has passed, is no wait: the back-off stands.
-    if (error.retry_after && *error.retry_after > 0s) wait = std::min<Duration>(kube::kMostRetryAfter, *error.retry_after);
+    if (error.retry_after && *error.retry_after > 0s) wait = *error.retry_after;
     trouble.not_before = now + wait;
     trouble.why = error.message;
     return std::pair(trouble.not_before, trouble.failures);

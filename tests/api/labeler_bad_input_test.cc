@@ -90,6 +90,7 @@ TEST_F(LabelerBadInput, AValueThatCannotBeIsRefusedBeforeAnyWrite) {
       {"--metrics-port=70000", "--metrics-port", "0 to 65535"},
       {"--metrics-port=", "--metrics-port", "0 to 65535"},
       {"--kube-api-burst=-1", "--kube-api-burst", "0 (= 10) or more"},
+      {"--kube-api-qps=NaN", "--kube-api-qps", "negative is no limit"},
       {"--workers=0", "--workers", "1 to 256"},
       {"--workers=9999999999999", "--workers", "1 to 256"},
       {"--kube-api-qps=NaN", "--kube-api-qps", "NaN is no rate"},
