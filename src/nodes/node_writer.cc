@@ -159,6 +159,13 @@ net::Header NodeWriter::accept() const {
   return {"Accept", std::string(kube::accept_object(kube::detail_of(options_.selection)))};
 }
 
+// Another node's body would put that node into the view under a write of ours.
+Result<Node> NodeWriter::node_in(const net::Response& answer, const NodeName& name) const {
+  NW_TRY_ASSIGN(Node node, kube::make_node_decoder(options_.selection)->object(answer.body));
+  if (node.name != name) return fail(ErrorCode::kInvalid, fmt::format("the answer is the node {}", node.name.str()));
+  return node;
+}
+
 Result<Node> NodeWriter::patch(const NodeName& name, const NodePatch::Body& body, const std::stop_token& stop) {
   // The server gives up before we do, so that a body given up on here does not land late.
   net::Request request{.method = "PATCH",
@@ -170,7 +177,7 @@ Result<Node> NodeWriter::patch(const NodeName& name, const NodePatch::Body& body
   for (const NodeName& next : flight_.with([&](FlightLimit& flight) { return flight.leave(load_of(answer)); })) wake_(next);
   notice(name, "PATCH", answer);
   if (!answer) return tl::unexpected(answer.error());
-  auto node = kube::make_node_decoder(options_.selection)->object(answer->body);
+  auto node = node_in(*answer, name);
   // Written, but the answer says nothing we can read: as if it had been lost.
   if (!node) return fail(ErrorCode::kUnavailable, fmt::format("patch {}: {}", name.str(), node.error().message));
   return node;
@@ -209,7 +216,7 @@ std::optional<Outcome> NodeWriter::read(const NodeName& name, const std::stop_to
     if (answer.error().code == ErrorCode::kNotFound) return freshest_.missing(name), forget(name), Outcome{Gone{}};
     return back_off(name, answer.error());
   }
-  auto node = kube::make_node_decoder(options_.selection)->object(answer->body);
+  auto node = node_in(*answer, name);
   if (!node) return back_off(name, node.error());
   freshest_.answered(std::move(*node));
   troubles_.with([&](auto& troubles) { troubles[name].outcome_unknown = false; });

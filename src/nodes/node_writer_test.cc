@@ -362,7 +362,7 @@ TEST_F(NodeWriterAnswers, APlanThatTurnsEmptyWhileItWaitsGivesItsPlaceBack) {
 TEST_F(NodeWriterAnswers, AServerThatCannotBeReachedHoldsUpEveryNode) {
   watch_shows(node_json(5));
   watch_shows(R"({"metadata":{"name":"n2","resourceVersion":"5"}})");
-  script_ = {fail(ErrorCode::kUnavailable, "connection refused"), ok(6)};
+  script_ = {fail(ErrorCode::kUnavailable, "connection refused"), Response{200, {}, R"({"metadata":{"name":"n2","resourceVersion":"6"}})"}};
   apply();
   const Outcome other = writer_->apply(NodeName{"n2"}, label_wanted, {});
   EXPECT_TRUE(std::holds_alternative<Later>(other)) << "one knock on a dead door is enough";
@@ -397,6 +397,20 @@ TEST_F(NodeWriterAnswers, AnAnswerNobodyCanReadCountsAsUnknown) {
   clock_.advance(wait_of(apply()));
   EXPECT_TRUE(std::holds_alternative<Unchanged>(apply()));
   EXPECT_EQ(verbs(), (Verbs{"PATCH", "GET"}));
+}
+
+TEST_F(NodeWriterAnswers, AnotherNodesBodyCountsAsUnknownAndStaysOutOfTheView) {
+  watch_shows(node_json(5));
+  const Response other{200, {}, R"({"metadata":{"name":"n2","uid":"u2","resourceVersion":"6"}})"};
+  script_ = {other, other, ok(6)};
+  for (int i = 0; i < 2; ++i) {
+    const Outcome outcome = apply();
+    ASSERT_TRUE(std::holds_alternative<Later>(outcome));
+    clock_.advance(wait_of(outcome));
+  }
+  EXPECT_TRUE(std::holds_alternative<Unchanged>(apply()));
+  EXPECT_EQ(verbs(), (Verbs{"PATCH", "GET", "GET"}));
+  EXPECT_EQ(view_.size(), 1U);
 }
 
 }  // namespace

@@ -91,6 +91,8 @@ TEST_F(LabelerBadInput, AValueThatCannotBeIsRefusedBeforeAnyWrite) {
       {"--metrics-port=", "--metrics-port", "0 to 65535"},
       {"--kube-api-burst=-1", "--kube-api-burst", "0 (= 10) or more"},
       {"--workers=0", "--workers", "1 to 256"},
+      {"--workers=9999999999999", "--workers", "1 to 256"},
+      {"--kube-api-qps=NaN", "--kube-api-qps", "NaN is no rate"},
       {"--dcgm-app-label=nvidia-dcgm,not/legal", "--dcgm-app-label", "letters, digits"},
       {"--driver-app-label=-x", "--driver-app-label", "letters, digits"},
       {"--gke-installer-app-label=a b", "--gke-installer-app-label", "letters, digits"},

@@ -59,6 +59,7 @@ Result<std::unique_ptr<net::Server>> serve_health(const std::string& metrics_por
 Result<Rate> rate_from_flags(double qps, int burst) {
   if (!std::isfinite(qps)) return fail(ErrorCode::kInvalid, fmt::format("--kube-api-qps: {} is no rate; it takes a number, 0 (= 5) or negative (no limit) too", qps));
   if (burst < 0) return fail(ErrorCode::kInvalid, fmt::format("--kube-api-burst: {} is negative; it takes a number of 0 (= 10) or more", burst));
+  if (std::isnan(qps)) return fail(ErrorCode::kInvalid, "--kube-api-qps: NaN is no rate; it takes a number (0 = 5, negative = no limit)");
   return Rate{qps == 0 ? 5 : qps, burst == 0 ? 10.0 : burst};
 }
 
