@@ -10,8 +10,6 @@
 namespace nodeward::kube {
 namespace {
 
-using namespace std::chrono_literals;
-
 ErrorCode code_of(int http_code) {
   switch (http_code) {
     case 401: return ErrorCode::kUnauthorized;
@@ -37,8 +35,8 @@ Error error_of(const Status& status, int http_code) {
 
 std::optional<std::chrono::milliseconds> parse_retry_after(std::string_view value, WallTime now) {
   const std::string text(trimmed(value));
-  // A day is as good as for ever; the bound keeps the arithmetic from overflowing.
-  const auto bounded = [](std::int64_t seconds) { return std::chrono::seconds(std::clamp<std::int64_t>(seconds, 0, 86400)); };
+  // A server that says "in an hour" is asked before that; the bound also keeps the arithmetic from overflowing.
+  const auto bounded = [](std::int64_t seconds) { return std::chrono::seconds(std::clamp<std::int64_t>(seconds, 0, 120)); };
   if (const auto seconds = parse_int(text)) return bounded(*seconds);
   std::tm parts{};
   if (strptime(text.c_str(), "%a, %d %b %Y %H:%M:%S GMT", &parts) == nullptr) return std::nullopt;
