@@ -31,11 +31,7 @@ class FlagTable {
   std::optional<FlagExit> read(std::span<const std::string> args) {
     auto words = read_go_flags(program_, known_, args);
     if (!words) return std::move(words.error());
-    try {
-      app_.parse(std::vector<std::string>(words->rbegin(), words->rend()));   // CLI11 takes the last word first
-    } catch (const CLI::ParseError& error) {                                  // Go's int is wider than ours
-      return FlagExit{1, program_ + ": " + error.what() + ": the value is out of range\n"};
-    }
+    app_.parse(std::vector<std::string>(words->rbegin(), words->rend()));   // CLI11 takes the last word first
     return std::nullopt;
   }
 

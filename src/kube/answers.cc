@@ -10,8 +10,6 @@
 namespace nodeward::kube {
 namespace {
 
-using namespace std::chrono_literals;
-
 ErrorCode code_of(int http_code) {
   switch (http_code) {
     case 401: return ErrorCode::kUnauthorized;

@@ -173,7 +173,7 @@ TEST(Answers, RetryAfterIsSecondsOrADate) {
   EXPECT_EQ(parse_retry_after("-3", now), 0s);
   EXPECT_EQ(parse_retry_after("Tue, 01 Sep 2026 07:00:10 GMT", now), 10s);
   EXPECT_EQ(parse_retry_after("Tue, 01 Sep 2026 06:00:10 GMT", now), 0s);
-  EXPECT_EQ(parse_retry_after("Fri, 31 Dec 9999 23:59:59 GMT", now), 24h) << "beyond what a clock can count";
+  EXPECT_EQ(parse_retry_after("Fri, 31 Dec 9999 23:59:59 GMT", now), 2min) << "beyond what a clock can count";
   EXPECT_FALSE(parse_retry_after("soon", now));
 }
 

@@ -80,12 +80,7 @@ Outcome NodeWriter::apply(const NodeName& name, const Plan& plan, const std::sto
       case ErrorCode::kInvalid: {
         const auto lighter = lighter_than(wanted, least, *node, *body);
         if (!lighter) return refuse(name, whole->identity, node, error);
-        telemetry::warn("the API server refuses a part of a node write; sending it without", {{"node", name.str()}, {"error", error.message}});
-        troubles_.with([&](auto& troubles) {
-          Trouble& trouble = troubles[name];
-          trouble.least = *lighter;
-          trouble.too_heavy = whole->identity;
-        });
+        lighten(name, whole->identity, *lighter, error);
         continue;
       }
       case ErrorCode::kDenied: return refuse(name, whole->identity, node, error);
@@ -102,6 +97,15 @@ Weight NodeWriter::weight_for(const NodeName& name, const std::string& identity)
   return troubles_.with([&](const auto& troubles) {
     const auto place = troubles.find(name);
     return place != troubles.end() && place->second.too_heavy == identity ? place->second.least : Weight::kOrnament;
+  });
+}
+
+void NodeWriter::lighten(const NodeName& name, const std::string& identity, Weight least, const Error& error) {
+  telemetry::warn("the API server refuses a part of a node write; sending it without", {{"node", name.str()}, {"error", error.message}});
+  troubles_.with([&](auto& troubles) {
+    Trouble& trouble = troubles[name];
+    trouble.least = least;
+    trouble.too_heavy = identity;
   });
 }
 

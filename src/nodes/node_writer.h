@@ -109,6 +109,7 @@ class NodeWriter {
   std::optional<Outcome> look(const kube::NodeName& name, const std::stop_token& stop);
   std::optional<Outcome> read(const kube::NodeName& name, const std::stop_token& stop);
   Weight weight_for(const kube::NodeName& name, const std::string& identity) const;
+  void lighten(const kube::NodeName& name, const std::string& identity, Weight least, const Error& error);
   static std::optional<Weight> lighter_than(const NodePatch& wanted, Weight least, const kube::Node& node, const NodePatch::Body& refused);
   void remember_unknown(const kube::NodeName& name, const NodePatch::Body& body);
   Later back_off(const kube::NodeName& name, const Error& error);
