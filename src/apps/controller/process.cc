@@ -61,7 +61,6 @@ Result<Rate> rate_from_flags(double qps, int burst) {
     return fail(ErrorCode::kInvalid, fmt::format("--kube-api-qps: {} is no rate; it takes a number: 0 is 5, negative is no limit", qps));
   }
   if (burst < 0) return fail(ErrorCode::kInvalid, fmt::format("--kube-api-burst: {} is negative; it takes a number of 0 (= 10) or more", burst));
-  if (std::isnan(qps)) return fail(ErrorCode::kInvalid, "--kube-api-qps: NaN is no rate; it takes a number (0 = 5, negative = no limit)");
   return Rate{qps == 0 ? 5 : qps, burst == 0 ? 10.0 : burst};
 }
 
