@@ -3,7 +3,7 @@
 . "$(dirname "${BASH_SOURCE[0]}")/env.sh"
 unset KUBECONFIG
 
-"$NW_ROOT/scripts/build.sh" release labeler demo >&2
+"$NW_ROOT/scripts/build.sh" release labeler fault-quarantine demo >&2
 NODEWARD_TESTBED=$("$NW_ROOT/scripts/testbed.sh")
 export NODEWARD_TESTBED
 exec "$NW_ROOT/build/release/tools/demo/demo"

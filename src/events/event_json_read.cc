@@ -258,6 +258,8 @@ Result<Json> parse(std::string_view text) {
     const std::string_view what = error.what();
     const bool utf8 = what.find("UTF-8") != std::string_view::npos;
     return fail(ErrorCode::kInvalid, fmt::format("{} at byte {}", utf8 ? "not UTF-8" : "not JSON", error.byte));
+  } catch (const Json::exception&) {   // out_of_range, which is no parse_error
+    return fail(ErrorCode::kInvalid, "not JSON that can be kept: a number is too large");
   }
 }
 

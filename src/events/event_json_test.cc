@@ -303,6 +303,11 @@ TEST(EventJson, AWrongTypeIsNamed) {
   for (const auto& [json, problem] : cases) EXPECT_EQ(problem_of(json), problem) << json;
 }
 
+TEST(EventJson, ANumberThatNothingHoldsIsRefusedWhereverItStands) {
+  EXPECT_EQ(problem_of(R"({"nodeName":"n","other":1e999})"), "not JSON that can be kept: a number is too large");
+  EXPECT_FALSE(read_record(R"([{"version":-1e999}])"));
+}
+
 TEST(EventJson, DeepNestingIsNoTrouble) {
   const std::string deep = std::string(300'000, '[') + std::string(300'000, ']');
   EXPECT_EQ(only_event(R"({"nodeName":"n","other":)" + deep + "}").node_name, "n");

@@ -35,14 +35,12 @@ Error error_of(const Status& status, int http_code) {
 
 std::optional<std::chrono::milliseconds> parse_retry_after(std::string_view value, WallTime now) {
   const std::string text(trimmed(value));
-  if (const auto seconds = parse_int(text)) {
-    // A day is as good as for ever; the bound keeps the arithmetic from overflowing.
-    return std::chrono::seconds(std::clamp<std::int64_t>(*seconds, 0, 86400));
-  }
+  // A day is as good as for ever; the bound keeps the arithmetic from overflowing.
+  const auto bounded = [](std::int64_t seconds) { return std::chrono::seconds(std::clamp<std::int64_t>(seconds, 0, 86400)); };
+  if (const auto seconds = parse_int(text)) return bounded(*seconds);
   std::tm parts{};
   if (strptime(text.c_str(), "%a, %d %b %Y %H:%M:%S GMT", &parts) == nullptr) return std::nullopt;
-  const auto wait = std::chrono::system_clock::from_time_t(timegm(&parts)) - now;
-  return std::max(std::chrono::milliseconds(0), std::chrono::duration_cast<std::chrono::milliseconds>(wait));
+  return bounded(timegm(&parts) - std::chrono::floor<std::chrono::seconds>(now).time_since_epoch().count());
 }
 
 }  // namespace nodeward::kube

@@ -41,7 +41,7 @@ Result<net::Response> Client::send(net::Request request, const std::stop_token& 
     count(ready, response ? response->status : 0);
     if (!response) return tl::unexpected(unanswered(request, response.error()));
     if (response->status / 100 == 2) return response;
-    if (response->status == 401 && options_.reload_credentials() && again) continue;
+    if (response->status == 401 && again && options_.reload_credentials()) continue;
     return tl::unexpected(refused(request, response->status, response->header("retry-after"), response->body));
   }
   return fail(ErrorCode::kUnauthorized, "401");   // not reached: the second round returns
@@ -55,7 +55,7 @@ Result<std::unique_ptr<net::Stream>> Client::open(net::Request request, const st
     if (!stream) return tl::unexpected(unanswered(request, stream.error()));
     const int status = (*stream)->status();
     if (status / 100 == 2) return stream;
-    if (status == 401 && options_.reload_credentials() && again) continue;
+    if (status == 401 && again && options_.reload_credentials()) continue;
     return tl::unexpected(refused(request, status, (*stream)->header("retry-after"), rest_of(**stream, stop)));
   }
   return fail(ErrorCode::kUnauthorized, "401");   // not reached

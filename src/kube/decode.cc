@@ -259,15 +259,15 @@ Result<ListMeta> decode_list_meta(std::string_view envelope) {
     return fail(ErrorCode::kInvalid, "the answer is no Kubernetes list (no metadata or items)");
   }
   const Json& metadata = list["metadata"];
-  return ListMeta{ResourceVersion{metadata.value("resourceVersion", "")}, metadata.value("continue", "")};
+  return ListMeta{ResourceVersion{text_at(metadata, "resourceVersion")}, text_at(metadata, "continue")};
 }
 
 Status decode_status(std::string_view body) {
   Status status;
-  if (const auto json = parse_json(body); json && json->is_object() && json->value("kind", "") == "Status") {
-    status.code = json->value("code", 0);
-    status.reason = json->value("reason", "");
-    status.message = json->value("message", "");
+  if (const auto json = parse_json(body); json && text_at(*json, "kind") == "Status") {
+    if (const auto code = json->find("code"); code != json->end() && code->is_number_integer()) status.code = code->get<int>();
+    status.reason = text_at(*json, "reason");
+    status.message = text_at(*json, "message");
     return status;
   }
   const std::string_view line = body.substr(0, std::min(body.find('\n'), body.size()));

@@ -129,6 +129,8 @@ TEST(ListMeta, GivesVersionAndNextPage) {
   EXPECT_EQ(meta->version.str(), "12");
   EXPECT_EQ(meta->continue_token, "abc");
   EXPECT_FALSE(decode_list_meta("<html>"));
+  EXPECT_TRUE(decode_list_meta(R"({"metadata":{"resourceVersion":"12","continue":null},"items":[]})")->continue_token.empty());
+  EXPECT_TRUE(decode_list_meta(R"({"metadata":{"resourceVersion":12},"items":[]})")->version.empty());
   EXPECT_FALSE(decode_list_meta(R"({"kind":"Status"})"));
 }
 
@@ -136,6 +138,9 @@ TEST(Answers, SayWhatToDoNext) {
   EXPECT_EQ(error_of(decode_status(R"({"kind":"Status","code":409,"reason":"Conflict","message":"modified"})"), 409).message, "409 Conflict: modified");
   EXPECT_EQ(error_of(decode_status("upstream down\nlong page"), 503).code, ErrorCode::kThrottled);
   EXPECT_EQ(error_of(decode_status(""), 500).message, "500 no message");
+  EXPECT_EQ(error_of(decode_status(R"({"kind":"Status","code":"x","reason":1,"message":null})"), 500).message, "500 no message");
+  EXPECT_EQ(error_of(decode_status(R"({"kind":7})"), 500).code, ErrorCode::kUnavailable) << "no Status at all";
+  EXPECT_EQ(error_of(decode_status(R"({"kind":"Status","code":1e999})"), 500).code, ErrorCode::kUnavailable);
   EXPECT_EQ(error_of({}, 422).code, ErrorCode::kInvalid);
   EXPECT_EQ(error_of({}, 504).code, ErrorCode::kTimeout);
 }
@@ -146,6 +151,7 @@ TEST(Answers, RetryAfterIsSecondsOrADate) {
   EXPECT_EQ(parse_retry_after("-3", now), 0s);
   EXPECT_EQ(parse_retry_after("Tue, 01 Sep 2026 07:00:10 GMT", now), 10s);
   EXPECT_EQ(parse_retry_after("Tue, 01 Sep 2026 06:00:10 GMT", now), 0s);
+  EXPECT_EQ(parse_retry_after("Fri, 31 Dec 9999 23:59:59 GMT", now), 24h) << "beyond what a clock can count";
   EXPECT_FALSE(parse_retry_after("soon", now));
 }
 

@@ -50,6 +50,7 @@ void Reflector<T>::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     if (std::holds_alternative<Listing>(phase) && !clock_.sleep_for(list_wait(), stop)) return;
     heard_ = false;
+    const bool listing = std::holds_alternative<Listing>(phase);
     Result<Phase> next = std::visit([&](auto& at) { return step(at, stop); }, phase);
     if (stop.stop_requested()) return;
     if (heard_) failures = 0;
@@ -59,11 +60,16 @@ void Reflector<T>::run(const std::stop_token& stop) {
     } else {
       phase = after_failure(phase, next.error());
       settle_in(next.error().message);
-      if (next.error().code == ErrorCode::kGone) continue;       // list_wait() keeps that from turning hot
+      // list_wait() keeps that from turning hot; a list that itself is gone, its pages outlived, waits like any other failure.
+      if (next.error().code == ErrorCode::kGone && !listing) continue;
     }
     // A watch that ended without a word is no failure, but must not be asked for again in a tight loop either.
-    const Duration wait = next ? Duration(200ms) : next.error().retry_after.value_or(std::chrono::milliseconds(0));
-    if (!clock_.sleep_for(std::max(wait, next ? wait : backoff_delay(options_.backoff, ++failures, seed)), stop)) return;
+    Duration wait = 200ms;
+    if (!next) {
+      const Duration asked = next.error().retry_after.value_or(0ms);
+      wait = std::max(std::min(asked, kMostRetryAfter), backoff_delay(options_.backoff, ++failures, seed));
+    }
+    if (!clock_.sleep_for(wait, stop)) return;
   }
 }
 

@@ -122,6 +122,28 @@ TEST(Reflector, AServerThatAlwaysSaysGoneGetsTwoListsAMinute) {
   for (std::size_t third = 4; third < 12; third += 2) EXPECT_GE(script.times[third] - script.times[third - 4], 60s);
 }
 
+TEST(Reflector, AListWhosePagesAreGoneEachTimeIsAskedForEverMoreSeldom) {
+  Script script;
+  for (int i = 0; i < 4; ++i) {
+    script.answers.emplace_back(list(7 + i, {}, "p2"));
+    script.answers.emplace_back(gone());
+  }
+  script.play();
+  ASSERT_EQ(script.times.size(), 9U);
+  EXPECT_GE(script.times[2] - script.times[1], 150ms);
+  EXPECT_GE(script.times[8] - script.times[7], 1s);
+}
+
+TEST(Reflector, ARetryAfterOfADayIsCutToTwoMinutes) {
+  Script script;
+  net::Response throttled = answer(503, "");
+  throttled.headers = {{"retry-after", "86400"}};
+  script.answers = {throttled};
+  script.play();
+  ASSERT_EQ(script.times.size(), 2U);
+  EXPECT_EQ(script.times[1] - script.times[0], 2min);
+}
+
 TEST(Reflector, APartialListIsNeverComplete) {
   Script script;
   auto half = list(7, {node("a", 1), node("b", 2)}).body;

@@ -37,6 +37,8 @@ std::optional<NodeName> WorkQueue::take(const std::stop_token& stop) {
       Entry& entry = entries_[key];
       entry.working = true;
       entry.due.reset();
+      // This worker may be the one whose sleep was measured for the next key, or the one that was told of it: hand that on.
+      if (!line_.empty()) changed_.notify_one();
       return key;
     }
     const MonoTime until = line_.empty() ? MonoTime::max() : line_.begin()->due;

@@ -81,6 +81,38 @@ TEST(WorkQueue, AStopEndsTheWait) {
   source.request_stop();
 }
 
+// A clock whose deadlines pass in silence: nobody wakes but who is told.
+class SilentClock final : public Clock {
+ public:
+  MonoTime now() const override { return MonoTime{} + std::chrono::seconds(seconds_); }
+  WallTime wall_now() const override { return {}; }
+  bool wait_until(std::unique_lock<std::mutex>& lock, std::condition_variable_any& changed, MonoTime, const std::stop_token& stop,
+                  const std::function<bool()>& ready) override {
+    ++waits_;
+    return changed.wait(lock, stop, ready);
+  }
+  std::atomic<int> seconds_ = 1;
+  std::atomic<int> waits_ = 0;
+};
+
+TEST(WorkQueue, AWorkerThatTakesAKeyWakesAnotherForTheNext) {
+  SilentClock clock;
+  WorkQueue queue(clock);
+  std::atomic<int> taken = 0;
+  std::array<std::jthread, 2> workers;
+  for (auto& worker : workers) {
+    worker = std::jthread([&](const std::stop_token& stop) { taken += queue.take(stop) ? 1 : 0; });
+  }
+  while (clock.waits_ < 2) std::this_thread::yield();
+  queue.add_at(a, clock.now() + 5s);          // one of the two wakes, and sleeps on until it is due
+  while (clock.waits_ < 3) std::this_thread::yield();
+  clock.seconds_ = 10;
+  queue.add(b);                               // one of the two wakes and takes it; the other must see to `a`
+  const auto patience = std::chrono::steady_clock::now() + 10s;
+  while (taken < 2 && std::chrono::steady_clock::now() < patience) std::this_thread::yield();
+  EXPECT_EQ(taken, 2);
+}
+
 TEST(WorkQueue, NeverGivesAKeyToTwoWorkers) {
   WorkQueue queue(Clock::real());
   std::array<std::atomic<int>, 5> working{};

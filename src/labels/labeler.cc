@@ -19,6 +19,8 @@ namespace {
 // Written again at once when the answer shows that more is wanted: somebody changed a key while our write was under way, and
 // the watch will show nothing newer than the answer. More rounds than this mean two programs that disagree.
 constexpr int kRounds = 3;
+// Then the node is looked at once more after this.
+constexpr Duration kTruce = 1s;
 
 template <class... F>
 struct Overload : F... {
@@ -175,9 +177,16 @@ std::optional<MonoTime> Labeler::handle(const NodeName& name, const std::stop_to
     return std::optional<MonoTime>{};
   };
   return std::visit(Overload{[&](const nodes::Unchanged&) { return done("success"); },
-                             [&](const nodes::Written&) { return done("success"); },
+                             [&](const nodes::Written&) {
+                               done("success");
+                               return std::optional(clock_.now() + kTruce);
+                             },
                              [&](const nodes::Gone&) { return done("failed"); },
-                             [&](const nodes::Unknown&) { return std::optional<MonoTime>{}; },     // its pods wait for it
+                             [&](const nodes::Unknown&) {
+                               // Its pods wait for it; when they are gone too, so is the reason to remember their events.
+                               if (pods_.facts_of(name).empty()) pod_events_.with([&](auto& events) { events.erase(name); });
+                               return std::optional<MonoTime>{};
+                             },
                              [&](const nodes::Stopped&) { return std::optional<MonoTime>{}; },
                              [&](const Later& later) {
                                if (later.reason != Later::Reason::kRate) count_pod_events(name, "failed");
@@ -224,7 +233,7 @@ Labeler::Readiness Labeler::readiness() const {
   };
   report(*node_reader_);
   for (const auto& reader : pod_readers_) report(*reader);
-  for (const auto& [node, why] : writer_.refused()) text += fmt::format("refused: {}: {}\n", node.str(), why);
+  text += writer_.refusals();
   return {swept_, text.empty() ? "ok" : text};
 }
 

@@ -52,6 +52,13 @@ class FakeApi final : public net::Transport {
     object.merge_patch(patch);
     put("nodes", node, std::move(object));
   }
+  // What the watch has not shown yet, and does not show.
+  void merge_untold(const std::string& node, const Json& patch) {
+    const std::lock_guard lock(mutex_);
+    Json& object = objects_["nodes"][node];
+    object.merge_patch(patch);
+    object["metadata"]["resourceVersion"] = std::to_string(++version_);
+  }
   Json the(const std::string& resource, const std::string& name) const {
     const std::lock_guard lock(mutex_);
     return objects_.at(resource).at(name);
@@ -268,6 +275,39 @@ TEST_F(LabelerOnAScriptedServer, AnOptOutThatWaitsForItsPlaceInTheRateIsCountedO
   ASSERT_TRUE(comes([&] { return patches().size() == 3; }));
   settle();
   EXPECT_EQ(metrics_.skipped_managed.value(), 3);
+}
+
+TEST_F(LabelerOnAScriptedServer, WhatOnlyTheAnswerToAWriteShowsIsSeenToHoweverOftenItComes) {
+  api_.node("n1", {{kKataEnabled, "false"}});
+  start();
+  await_ready();
+  std::atomic<int> meddling = 5;
+  api_.script = [&](const Request& request) -> std::optional<Response> {
+    if (!is_patch_of(request, "n1")) return std::nullopt;
+    api_.merge_untold("n1", parse_json(request.body).value());
+    if (meddling-- > 0) api_.merge_untold("n1", {{"metadata", {{"labels", {{kKataEnabled, "true"}}}}}});
+    return Response{200, {}, to_text(api_.the("nodes", "n1"))};
+  };
+  api_.pod("driver", "n1", "nvidia-driver-daemonset", true);
+  EXPECT_TRUE(comes([&] { return meddling < 0; }));
+  EXPECT_TRUE(comes([&] { return api_.labels_of("n1")[std::string(kKataEnabled)] == "false"; }));
+}
+
+TEST_F(LabelerOnAScriptedServer, EventsOfPodsWhoseNodeNeverCameGoWithThePods) {
+  start();
+  await_ready();
+  const auto counted = [&] { return metrics_.pod_events.value({{"status", "success"}}); };
+  api_.pod("driver", "ghost", "nvidia-driver-daemonset", true);
+  settle();
+  api_.node("n1", Json::object());
+  api_.pod("driver", "n1", "nvidia-driver-daemonset", true);
+  settle();
+  ASSERT_TRUE(comes([&] { return counted() == witnesses_ + 1; })) << counted();
+  api_.node("ghost", Json::object());
+  settle();
+  EXPECT_TRUE(comes([&] { return counted() >= witnesses_ + 1; }));
+  pass(1s);
+  EXPECT_EQ(counted(), witnesses_ + 1);
 }
 
 TEST_F(LabelerOnAScriptedServer, TheSweepIsThroughWhenTheLastNodeIsRight) {

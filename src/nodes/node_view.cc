@@ -31,14 +31,14 @@ std::size_t NodeView::size() const {
 void NodeView::answered(Node node) {
   auto shared = std::make_shared<const Node>(std::move(node));
   state_.with([&](State& state) {
-    Entry& entry = state.entries[shared->name];
-    if (entry.cached && entry.cached->uid == shared->uid) {
-      const auto order = compare(entry.cached->version, shared->version);
-      if (order && *order >= 0) return;      // the watch was quicker
-    }
-    if (!entry.cached) entry.list = state.list;
+    const auto place = state.entries.find(shared->name);
+    if (place == state.entries.end()) return;    // deleted meanwhile, and the watch was quicker to say so
+    Entry& entry = place->second;
+    const auto order = compare(entry.cached->version, shared->version);
+    if (order && *order >= 0) return;            // the watch was quicker, be it with another node of this name
     entry.overlay = shared;
     entry.overlay_list = state.list;
+    state.saw(shared->version);
   });
 }
 
@@ -47,12 +47,19 @@ void NodeView::missing(const NodeName& name) {
     const auto place = state.entries.find(name);
     if (place == state.entries.end()) return;
     place->second.overlay.reset();
-    if (!place->second.cached) state.entries.erase(place);
   });
 }
 
 void NodeView::list_begins() {
-  state_.with([](State& state) { ++state.list; });
+  state_.with([](State& state) {
+    ++state.list;
+    state.before_list = state.newest;
+  });
+}
+
+void NodeView::State::saw(const kube::ResourceVersion& version) {
+  const auto order = compare(newest, version);
+  if (!order || *order < 0) newest = version;
 }
 
 bool NodeView::overlay_outlives(const Entry& entry, const Node& cached, std::uint32_t list) {
@@ -70,6 +77,7 @@ void NodeView::apply(Node node) {
     if (!overlay_outlives(entry, *shared, state.list)) entry.overlay.reset();
     entry.cached = shared;
     entry.list = state.list;
+    state.saw(shared->version);
     return std::pair(std::move(was), entry.freshest());
   });
   report(shared->name, before, now);
@@ -93,9 +101,10 @@ void NodeView::list_ends(const kube::ResourceVersion& version) {
   };
   const auto changes = state_.with([&](State& state) {
     std::vector<Change> found;
-    const auto order = compare(version, state.newest_list);
+    const auto order = compare(version, state.before_list);
     const bool restored = order && *order < 0;
-    state.newest_list = version;
+    if (restored) state.newest = version;
+    state.saw(version);
     for (auto place = state.entries.begin(); place != state.entries.end();) {
       Entry& entry = place->second;
       if (entry.list != state.list) {        // not in this list: gone
@@ -103,7 +112,7 @@ void NodeView::list_ends(const kube::ResourceVersion& version) {
         place = state.entries.erase(place);
         continue;
       }
-      if (restored && entry.overlay && entry.cached) {
+      if (restored && entry.overlay) {
         found.push_back({place->first, std::exchange(entry.overlay, nullptr), entry.cached});
       }
       ++place;

@@ -29,7 +29,7 @@ class NodeView final : public kube::Sink<kube::Node> {
   std::vector<kube::NodeName> names() const;
   std::size_t size() const;
 
-  // The answer to a write or a GET of ours.
+  // The answer to a write or a GET of ours; of no use for a node that the cache does not know.
   void answered(kube::Node node);
   // The server said 404: an overlay is worth nothing any more.
   void missing(const kube::NodeName& name);
@@ -42,7 +42,7 @@ class NodeView final : public kube::Sink<kube::Node> {
  private:
   using Shared = std::shared_ptr<const kube::Node>;
   struct Entry {
-    Shared cached;                      // null: known from an answer only
+    Shared cached;                      // never null
     Shared overlay;                     // null: the cache is the freshest
     std::uint32_t list = 0;             // the list that last showed it
     std::uint32_t overlay_list = 0;     // the list under way, or the last one, when the overlay was made
@@ -51,7 +51,9 @@ class NodeView final : public kube::Sink<kube::Node> {
   struct State {
     std::unordered_map<kube::NodeName, Entry> entries;
     std::uint32_t list = 0;
-    kube::ResourceVersion newest_list;
+    kube::ResourceVersion newest;        // of all that was seen: lists, events, answers
+    kube::ResourceVersion before_list;   // the same when the list under way began; the list cannot be older, but for a restored etcd
+    void saw(const kube::ResourceVersion& version);
   };
   static bool overlay_outlives(const Entry& entry, const kube::Node& cached, std::uint32_t list);
   void report(const kube::NodeName& name, const Shared& before, const Shared& now) const;

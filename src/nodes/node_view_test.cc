@@ -94,6 +94,45 @@ TEST(NodeView, AListOlderThanOneSeenEndsOverlays) {
   EXPECT_EQ(rig.freshest(), "30/restored");
 }
 
+TEST(NodeView, AListOlderThanAnEventOrAnAnswerSeenEndsOverlaysToo) {
+  for (const bool by_event : {true, false}) {
+    Rig rig;
+    rig.list("100", {node("50", "a")});
+    if (by_event) rig.view.apply(node("150", "b"));
+    rig.view.answered(node("160", "ours"));
+    rig.list("120", {node("110", "restored")});
+    EXPECT_EQ(rig.freshest(), "110/restored");
+  }
+}
+
+TEST(NodeView, AnAnswerDuringAListOutlivesThatList) {
+  Rig rig;
+  rig.list("100", {node("50", "a")});
+  rig.view.list_begins();
+  rig.view.answered(node("130", "ours"));
+  rig.view.apply(node("50", "a"));
+  rig.view.list_ends(ResourceVersion{"120"});
+  EXPECT_EQ(rig.freshest(), "130/ours") << "the list is of before the answer, and no sign of a restored etcd";
+}
+
+TEST(NodeView, AnAnswerAboutADeletedNodeBringsNothingBack) {
+  Rig rig;
+  rig.list("10", {node("5", "a")});
+  rig.view.remove(node("13", "a"));
+  rig.view.answered(node("12", "ours"));
+  EXPECT_EQ(rig.freshest(), "none");
+  EXPECT_EQ(rig.view.size(), 0U);
+}
+
+TEST(NodeView, AnAnswerAboutTheNodeBeforeDoesNotHideTheOneBornAgain) {
+  Rig rig;
+  rig.list("10", {node("5", "a", "u1")});
+  rig.view.remove(node("13", "a", "u1"));
+  rig.view.apply(node("14", "born again", "u2"));
+  rig.view.answered(node("12", "ours", "u1"));
+  EXPECT_EQ(rig.freshest(), "14/born again");
+}
+
 TEST(NodeView, WhatAListDoesNotShowIsGone) {
   Rig rig;
   rig.list("10", {node("5", "a")});

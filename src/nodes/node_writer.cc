@@ -14,7 +14,6 @@ using kube::NodeName;
 namespace {
 
 constexpr int kTries = 5;                                     // per call, conflicts only
-constexpr Duration kMostRetryAfter = 2min;                    // a server that says "in an hour" is asked before that
 constexpr BackoffShape kBackoff{.first = 200ms, .most = 60s, .factor = 2.0, .jitter = 0.2};
 constexpr BackoffShape kUnauthorizedBackoff{.first = 200ms, .most = 30s, .factor = 2.0, .jitter = 0.2};
 constexpr BackoffShape kRefusedBackoff{.first = 60s, .most = 600s, .factor = 2.0, .jitter = 0.1};
@@ -46,16 +45,17 @@ NodeWriter::NodeWriter(kube::Client& client, NodeView& freshest, Clock& clock, W
 Outcome NodeWriter::apply(const NodeName& name, const Plan& plan, const std::stop_token& stop) {
   if (auto later = too_early(name, clock_.now())) return *later;
   if (auto unfinished = look(name, stop)) return *unfinished;
-  Weight least = Weight::kOrnament;
   for (int conflicts = 0; conflicts < kTries;) {
     if (stop.stop_requested()) return Stopped{};
     const auto node = freshest_.freshest(name);
     if (!node) return forget(name), Outcome{Unknown{}};
     const NodePatch wanted = plan(*node);
-    const auto body = wanted.lightened(least).body(*node);
+    const auto whole = wanted.body(*node);
+    if (!whole) return settled(name), Outcome{Unchanged{}};
+    if (auto later = still_refused(name, whole->identity, *node, clock_.now())) return *later;
+    const Weight least = weight_for(name, whole->identity);
+    const auto body = least == Weight::kOrnament ? whole : wanted.lightened(least).body(*node);
     if (!body) return settled(name), Outcome{Unchanged{}};
-    const std::string whole = least == Weight::kOrnament ? body->identity : wanted.body(*node)->identity;
-    if (auto later = still_refused(name, whole, *node, clock_.now())) return *later;
     if (auto later = claim(name, clock_.now())) return *later;
 
     auto answer = patch(name, *body, stop);
@@ -79,18 +79,30 @@ Outcome NodeWriter::apply(const NodeName& name, const Plan& plan, const std::sto
       }
       case ErrorCode::kInvalid: {
         const auto lighter = lighter_than(wanted, least, *node, *body);
-        if (!lighter) return refuse(name, whole, node, error);
+        if (!lighter) return refuse(name, whole->identity, node, error);
         telemetry::warn("the API server refuses a part of a node write; sending it without", {{"node", name.str()}, {"error", error.message}});
-        least = *lighter;
+        troubles_.with([&](auto& troubles) {
+          Trouble& trouble = troubles[name];
+          trouble.least = *lighter;
+          trouble.too_heavy = whole->identity;
+        });
         continue;
       }
-      case ErrorCode::kDenied: return refuse(name, whole, node, error);
+      case ErrorCode::kDenied: return refuse(name, whole->identity, node, error);
       default:
         if (may_have_been_done(error.code)) remember_unknown(name, *body);
         return back_off(name, error);
     }
   }
   return back_off(name, Error{ErrorCode::kConflict, fmt::format("patch {}: {} conflicts in a row", name.str(), kTries), {}});
+}
+
+// A lighter body may have to wait for its place in the rate: what was refused is remembered, else the whole would be sent again.
+Weight NodeWriter::weight_for(const NodeName& name, const std::string& identity) const {
+  return troubles_.with([&](const auto& troubles) {
+    const auto place = troubles.find(name);
+    return place != troubles.end() && place->second.too_heavy == identity ? place->second.least : Weight::kOrnament;
+  });
 }
 
 // The next lighter weight whose body is another one and not empty.
@@ -163,7 +175,8 @@ Result<Node> NodeWriter::patch(const NodeName& name, const NodePatch::Body& body
 // Counts the request, and says once when the way to the server is shut and once when it is open again.
 void NodeWriter::notice(const NodeName& name, std::string_view verb, const Result<net::Response>& answer) {
   options_.on_attempt({name, verb, answer ? nullptr : &answer.error()});
-  if (!answer && answer.error().code == ErrorCode::kCancelled) return;
+  // Neither says that the server is there again, nor that it is not.
+  if (!answer && (answer.error().code == ErrorCode::kCancelled || answer.error().code == ErrorCode::kTimeout)) return;
   if (!answer && answer.error().code == ErrorCode::kUnreachable) {
     if (gate_.with([&](Gate& gate) { return gate.shut(clock_.now()); })) {
       telemetry::warn("the API server cannot be reached; node writes wait", {{"error", answer.error().message}});
@@ -209,7 +222,7 @@ Later NodeWriter::back_off(const NodeName& name, const Error& error) {
     Trouble& trouble = troubles[name];
     const BackoffShape& shape = error.code == ErrorCode::kUnauthorized ? kUnauthorizedBackoff : kBackoff;
     Duration wait = backoff_delay(shape, ++trouble.failures, seed_of(name));
-    if (error.retry_after) wait = std::min(kMostRetryAfter, std::max<Duration>(*error.retry_after, 0s));
+    if (error.retry_after) wait = std::min(kube::kMostRetryAfter, std::max<Duration>(*error.retry_after, 0s));
     trouble.not_before = now + wait;
     trouble.why = error.message;
     return std::pair(trouble.not_before, trouble.failures);
@@ -224,7 +237,9 @@ Later NodeWriter::back_off(const NodeName& name, const Error& error) {
 Later NodeWriter::refuse(const NodeName& name, const std::string& identity, std::shared_ptr<const Node> node, const Error& error) {
   const MonoTime now = clock_.now();
   const auto [until, news] = troubles_.with([&](auto& troubles) {
-    auto& refusal = troubles[name].refusal;
+    Trouble& trouble = troubles[name];
+    trouble.too_heavy.clear();                                // the next try begins with the whole
+    auto& refusal = trouble.refusal;
     const int times = refusal ? refusal->times + 1 : 1;
     const bool other = !refusal || refusal->why != error.message;
     refusal = Refusal{identity, std::move(node), now + backoff_delay(kRefusedBackoff, times, seed_of(name)), times, error.message};
@@ -247,13 +262,16 @@ void NodeWriter::settled(const NodeName& name) {
 
 void NodeWriter::forget(const NodeName& name) { settled(name); }
 
-std::vector<std::pair<NodeName, std::string>> NodeWriter::refused() const {
+std::string NodeWriter::refusals() const {
+  constexpr std::size_t kShown = 20;
   return troubles_.with([](const auto& troubles) {
-    std::vector<std::pair<NodeName, std::string>> found;
+    std::string lines;
+    std::size_t found = 0;
     for (const auto& [name, trouble] : troubles) {
-      if (trouble.refusal) found.emplace_back(name, trouble.refusal->why);
+      if (trouble.refusal && ++found <= kShown) lines += fmt::format("refused: {}: {}\n", name.str(), trouble.refusal->why);
     }
-    return found;
+    if (found > kShown) lines += fmt::format("refused: {} more\n", found - kShown);
+    return lines;
   });
 }
 

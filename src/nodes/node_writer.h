@@ -74,8 +74,9 @@ class NodeWriter {
   // The node was deleted: nothing about it is remembered.
   void forget(const kube::NodeName& name);
 
-  // Nodes whose write the server refuses, with its words. For /readyz.
-  std::vector<std::pair<kube::NodeName, std::string>> refused() const;
+  // Nodes whose write the server refuses, with its words, a line each, for /readyz. A right that is missing refuses a whole
+  // fleet: after the first twenty only how many more there are.
+  std::string refusals() const;
   int in_flight_limit() const;
 
  private:
@@ -94,6 +95,8 @@ class NodeWriter {
     std::optional<MonoTime> slot;                             // its place in the rate, kept while it waits
     bool outcome_unknown = false;                             // an unguarded body may or may not have been done: look first
     std::optional<Refusal> refusal;
+    Weight least = Weight::kOrnament;                         // of what is sent for the body `too_heavy`
+    std::string too_heavy;                                    // identity of a whole body of which a part was refused
   };
 
   std::optional<Later> too_early(const kube::NodeName& name, MonoTime now) const;
@@ -104,6 +107,7 @@ class NodeWriter {
   Result<kube::Node> patch(const kube::NodeName& name, const NodePatch::Body& body, const std::stop_token& stop);
   std::optional<Outcome> look(const kube::NodeName& name, const std::stop_token& stop);
   std::optional<Outcome> read(const kube::NodeName& name, const std::stop_token& stop);
+  Weight weight_for(const kube::NodeName& name, const std::string& identity) const;
   static std::optional<Weight> lighter_than(const NodePatch& wanted, Weight least, const kube::Node& node, const NodePatch::Body& refused);
   void remember_unknown(const kube::NodeName& name, const NodePatch::Body& body);
   Later back_off(const kube::NodeName& name, const Error& error);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <deque>
 #include <thread>
 
@@ -257,6 +258,17 @@ TEST_F(NodeWriterAnswers, ASecond422LeavesTheVitalPartAlone) {
   EXPECT_EQ(transport_.requests()[2].body, R"({"spec":{"unschedulable":true}})");
 }
 
+TEST_F(NodeWriterAnswers, TheLighterBodyIsNotForgottenWhileItWaitsForItsPlaceInTheRate) {
+  writer_ = make_writer({.field_manager = "fault-quarantine", .selection = selection_, .qps = 5, .burst = 1});
+  watch_shows(node_json(5));
+  script_ = {status(422, "Invalid"), ok(6)};
+  const Outcome first = apply(heavy_and_light);
+  EXPECT_EQ(std::get<Later>(first).reason, Later::Reason::kRate);
+  clock_.advance(wait_of(first));
+  EXPECT_TRUE(std::holds_alternative<Written>(apply(heavy_and_light)));
+  EXPECT_EQ(transport_.requests()[1].body, R"({"metadata":{"labels":{"state":"mark"}},"spec":{"unschedulable":true}})");
+}
+
 TEST_F(NodeWriterAnswers, WhatIsStillRefusedWaitsAMinuteAndIsNeverSentAgainBefore) {
   watch_shows(node_json(5));
   script_ = {status(422, "Invalid"), status(422, "Invalid"), status(422, "Invalid")};
@@ -267,8 +279,8 @@ TEST_F(NodeWriterAnswers, WhatIsStillRefusedWaitsAMinuteAndIsNeverSentAgainBefor
   watch_shows(node_json(6));     // a heartbeat
   EXPECT_TRUE(std::holds_alternative<Later>(apply(heavy_and_light)));
   EXPECT_EQ(verbs().size(), 3U);
-  ASSERT_EQ(writer_->refused().size(), 1U);
-  EXPECT_NE(writer_->refused()[0].second.find("422 Invalid: because"), std::string::npos);
+  EXPECT_TRUE(writer_->refusals().starts_with("refused: n1: PATCH /api/v1/nodes/n1")) << writer_->refusals();
+  EXPECT_TRUE(writer_->refusals().ends_with("422 Invalid: because\n")) << writer_->refusals();
 }
 
 TEST_F(NodeWriterAnswers, ARefusedWriteIsTriedAgainWhenTheNodeChanges) {
@@ -277,7 +289,7 @@ TEST_F(NodeWriterAnswers, ARefusedWriteIsTriedAgainWhenTheNodeChanges) {
   EXPECT_EQ(std::get<Later>(apply()).reason, Later::Reason::kRefused);
   watch_shows(node_json(6, R"({"other":"label"})"));
   EXPECT_TRUE(std::holds_alternative<Written>(apply()));
-  EXPECT_TRUE(writer_->refused().empty());
+  EXPECT_EQ(writer_->refusals(), "");
 }
 
 TEST_F(NodeWriterAnswers, ARefusedWriteIsTriedAgainWhenThePlanChanges) {
@@ -299,6 +311,18 @@ TEST_F(NodeWriterAnswers, RefusalsWaitTwiceAsLongEachTimeUpToTenMinutes) {
     clock_.advance(wait);
   }
   EXPECT_EQ(verbs(), Verbs(6, "PATCH"));
+}
+
+TEST_F(NodeWriterAnswers, AFleetOfRefusedNodesIsTwentyLinesAndANumber) {
+  for (int i = 0; i < 30; ++i) {
+    const std::string name = fmt::format("node-{}", i);
+    watch_shows(fmt::format(R"({{"metadata":{{"name":"{}","resourceVersion":"5"}}}})", name));
+    script_ = {status(403, "Forbidden")};
+    writer_->apply(NodeName{name}, label_wanted, {});
+  }
+  const std::string lines = writer_->refusals();
+  EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 21);
+  EXPECT_TRUE(lines.ends_with("refused: 10 more\n"));
 }
 
 TEST_F(NodeWriterAnswers, ANodeKeepsItsPlaceInTheRate) {
@@ -335,6 +359,20 @@ TEST_F(NodeWriterAnswers, AServerThatCannotBeReachedHoldsUpEveryNode) {
   EXPECT_EQ(verbs(), Verbs{"PATCH"});
   clock_.advance(wait_of(other));
   EXPECT_TRUE(std::holds_alternative<Written>(writer_->apply(NodeName{"n2"}, label_wanted, {})));
+}
+
+TEST_F(NodeWriterAnswers, ATimeOutDoesNotSayThatTheServerIsThereAgain) {
+  watch_shows(node_json(5));
+  watch_shows(R"({"metadata":{"name":"n2","resourceVersion":"5"}})");
+  watch_shows(R"({"metadata":{"name":"n3","resourceVersion":"5"}})");
+  const auto unreachable = fail(ErrorCode::kUnavailable, "connection refused");
+  script_ = {unreachable, fail(ErrorCode::kTimeout, "no answer"), unreachable};
+  apply();
+  clock_.advance(110ms);
+  writer_->apply(NodeName{"n2"}, label_wanted, {});
+  const Outcome third = writer_->apply(NodeName{"n3"}, label_wanted, {});
+  EXPECT_GT(wait_of(writer_->apply(NodeName{"n4"}, label_wanted, {})), 150ms) << "the second failure in a row, not the first again";
+  EXPECT_EQ(std::get<Later>(third).reason, Later::Reason::kFailed);
 }
 
 TEST_F(NodeWriterAnswers, AStopEndsItWithoutASign) {

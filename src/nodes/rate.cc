@@ -1,5 +1,6 @@
 #include "nodes/rate.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace nodeward::nodes {
@@ -12,7 +13,8 @@ MonoTime Bucket::reserve(MonoTime now) {
   filled_ = std::max(now, filled_);
   tokens_ -= 1;
   if (tokens_ >= 0) return now;
-  return now + std::chrono::duration_cast<Duration>(std::chrono::duration<double>(-tokens_ / per_second_));
+  constexpr double kFarAhead = 365.0 * 86400;    // seconds; beyond it a rate is none, and the arithmetic stays within its range
+  return now + std::chrono::duration_cast<Duration>(std::chrono::duration<double>(std::min(-tokens_ / per_second_, kFarAhead)));
 }
 
 void Bucket::give_back() {
@@ -24,7 +26,7 @@ bool FlightLimit::enter(const kube::NodeName& name) {
     ++in_flight_;
     return true;
   }
-  if (std::find(waiting_.begin(), waiting_.end(), name) == waiting_.end()) waiting_.push_back(name);
+  if (is_waiting_.insert(name).second) waiting_.push_back(name);
   return false;
 }
 
@@ -39,6 +41,7 @@ std::vector<kube::NodeName> FlightLimit::leave(Answer answer) {
   }
   std::vector<kube::NodeName> next;
   while (!waiting_.empty() && in_flight_ + static_cast<int>(next.size()) < limit_) {
+    is_waiting_.erase(waiting_.front());
     next.push_back(std::move(waiting_.front()));
     waiting_.pop_front();
   }

@@ -1,8 +1,8 @@
 // How fast node writes may go. Both are plain arithmetic under their owner's lock; neither waits.
 #pragma once
 
-#include <algorithm>
 #include <deque>
+#include <unordered_set>
 #include <vector>
 
 #include "base/backoff.h"
@@ -45,7 +45,8 @@ class FlightLimit {
   int limit_;
   int in_flight_ = 0;
   int good_ = 0;
-  std::deque<kube::NodeName> waiting_;
+  std::deque<kube::NodeName> waiting_;                    // in the order they came, each once
+  std::unordered_set<kube::NodeName> is_waiting_;         // the same: a fleet may wait here
 };
 
 // Shut while there is no way to the server: one node's failure is every node's, and a hundred thousand of them must not knock

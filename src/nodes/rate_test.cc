@@ -37,6 +37,12 @@ TEST(Bucket, NegativeIsNoLimit) {
   for (int i = 0; i < 1000; ++i) EXPECT_EQ(bucket.reserve(t0), t0);
 }
 
+TEST(Bucket, ARateNextToNothingIsAWaitWithinRange) {
+  Bucket bucket(1e-300, 1);
+  EXPECT_EQ(bucket.reserve(t0), t0);
+  EXPECT_GT(bucket.reserve(t0), t0 + 24h);
+}
+
 TEST(FlightLimit, HalvesOnOverloadAndGrowsBack) {
   FlightLimit flight(8);
   const NodeName n{"n"};

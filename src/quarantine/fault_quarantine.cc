@@ -275,7 +275,7 @@ FaultQuarantine::Readiness FaultQuarantine::readiness() const {
   std::string text;
   if (!reader_.synced()) text += "not read yet: nodes\n";
   if (const std::string trouble = reader_.trouble(); !trouble.empty()) text += fmt::format("nodes: {}\n", trouble);
-  for (const auto& [node, why] : writer_.refused()) text += fmt::format("refused: {}: {}\n", node.str(), why);
+  text += writer_.refusals();
   return {reader_.synced(), text.empty() ? "ok" : text};
 }
 

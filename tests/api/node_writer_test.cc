@@ -8,13 +8,12 @@
 #include <atomic>
 #include <cstdlib>
 #include <iostream>
-#include <map>
-#include <set>
 #include <thread>
 
 #include "api/cluster.h"
+#include "api/controller_process.h"
 #include "api/labeler_objects.h"
-#include "api/labeler_process.h"
+#include "api/other_controller.h"
 #include "kube/reflector.h"
 #include "net/curl_transport.h"
 
@@ -123,86 +122,21 @@ class NodeWriterOnTheServer : public ClusterTest {
 constexpr int kNodes = 20;
 constexpr auto kOurs = "gpu.example.com/fault";
 
-std::string node_name(int i) { return fmt::format("gpu-{:02}", i); }
-
-std::set<std::string> foreign_taints(const Json& node) {
-  std::set<std::string> keys;
-  for (const Json& taint : node.at("spec").value("taints", Json::array())) {
-    if (taint.at("key") != kOurs) keys.insert(taint.at("key"));
-  }
-  return keys;
+std::vector<std::string> node_names() {
+  std::vector<std::string> names;
+  for (int i = 0; i < kNodes; ++i) names.push_back(fmt::format("gpu-{:02}", i));
+  return names;
 }
-
-// Another controller: adds and removes taints of its own, one change in 5 ms (or as fast as the server takes them), guarded as
-// ours are, and looks before each change whether all it had put there is still there.
-class OtherController {
- public:
-  explicit OtherController(RealCluster& cluster) : admin_(cluster.origin(), cluster.certificates().ca_cert, cluster.token()) {
-    for (int i = 0; i < kNodes; ++i) has[node_name(i)];  // later only the values change, each by one thread
-  }
-
-  void start() {
-    for (int first = 0; first < kThreads; ++first) {
-      threads_.emplace_back([this, first](const std::stop_token& stop) {
-        for (int i = first; !stop.stop_requested(); i += kThreads) {
-          const MonoTime begin = Clock::real().now();
-          change(i);
-          Clock::real().sleep_for(begin + kThreads * 5ms - Clock::real().now(), stop);
-        }
-      });
-    }
-  }
-  void stop() { threads_.clear(); }  // its members may be read afterwards
-
-  std::atomic<int> lost = 0;
-  std::atomic<int> changes = 0;
-  std::map<std::string, std::set<std::string>> has;  // by node
-
- private:
-  void change(int i) {
-    const std::string node = node_name(i % kNodes);
-    const std::string key = fmt::format("other.example.org/t{}", (i / kNodes) % 3);
-    while (!put_or_take(node, key)) {
-    }
-    ++changes;
-  }
-  // False after a conflict with us.
-  bool put_or_take(const std::string& node, const std::string& key) {
-    const Json now = admin_.node(node);
-    note_losses(node, foreign_taints(now));
-    Json taints = now["spec"].value("taints", Json::array());
-    const bool there = has[node].contains(key);
-    if (there) {
-      taints.erase(std::find_if(taints.begin(), taints.end(), [&](const Json& taint) { return taint["key"] == key; }));
-    } else {
-      taints.push_back({{"key", key}, {"effect", "NoSchedule"}, {"timeAdded", "2026-09-01T07:00:00Z"}});
-    }
-    const Json patch{{"metadata", {{"resourceVersion", now["metadata"]["resourceVersion"]}}}, {"spec", {{"taints", taints}}}};
-    const Answer answer = admin_.merge_patch(path_of(node), patch);
-    if (answer.status == 409) return false;
-    if (answer.status != 200) throw std::runtime_error("the other controller: " + answer.body);
-    there ? (void)has[node].erase(key) : (void)has[node].insert(key);
-    return true;
-  }
-  void note_losses(const std::string& node, const std::set<std::string>& there) {
-    for (const std::string& key : has[node]) lost += there.contains(key) ? 0 : 1;
-    for (const std::string& key : there) lost += has[node].contains(key) ? 0 : 1;  // a removal of ours was undone
-    has[node] = there;
-  }
-
-  static constexpr int kThreads = 4;  // divides kNodes: each has nodes of its own
-  Admin admin_;
-  std::vector<std::jthread> threads_;
-};
 
 class R01 : public NodeWriterOnTheServer {
  protected:
-  OtherController other_{cluster()};
+  const std::vector<std::string> names_ = node_names();
+  OtherController other_{cluster(), names_};
 
   void SetUp() override {
     ClusterTest::SetUp();
     std::vector<Json> nodes;
-    for (int i = 0; i < kNodes; ++i) nodes.push_back(node_in_state(node_name(i)));
+    for (const std::string& name : names_) nodes.push_back(node_in_state(name));
     admin().create_nodes(nodes);
     watch();
   }
@@ -212,7 +146,7 @@ class R01 : public NodeWriterOnTheServer {
     std::vector<std::jthread> workers;
     for (int i = 0; i < 8; ++i) {
       workers.emplace_back([&] {
-        for (int at = next++; at < kNodes; at = next++) apply_in_the_end(node_name(at), want);
+        for (int at = next++; at < kNodes; at = next++) apply_in_the_end(names_[static_cast<std::size_t>(at)], want);
       });
     }
   }
@@ -228,9 +162,9 @@ TEST_F(R01, NoForeignTaintIsLostToATaintOfOursInAnyRound) {
   for (int round = 0; round < rounds; ++round) taint_and_free_all();
   other_.stop();
   EXPECT_EQ(other_.lost, 0);
-  for (int i = 0; i < kNodes; ++i) {
-    const Json node = admin().node(node_name(i));
-    EXPECT_EQ(foreign_taints(node), other_.has[node_name(i)]) << node_name(i);
+  for (const std::string& name : names_) {
+    const Json node = admin().node(name);
+    EXPECT_EQ(OtherController::taints_of_its_own(node), other_.has[name]) << name;
     EXPECT_THAT(to_text(node["spec"]), Not(HasSubstr(kOurs)));
   }
   const int writes = rounds * kNodes * 2;
@@ -395,7 +329,7 @@ TEST_F(NodeWriterOnTheServer, A422IsNamedAndNotSentAgain) {
   EXPECT_EQ(std::get<Later>(outcome).reason, Later::Reason::kRefused);
   EXPECT_THAT(std::get<Later>(outcome).why, HasSubstr("422 Invalid"));
   EXPECT_THAT(std::get<Later>(outcome).why, HasSubstr("no label key"));
-  EXPECT_EQ(writer_.refused().size(), 1U);
+  EXPECT_THAT(writer_.refusals(), HasSubstr("refused: n1: "));
   apply("n1", illegal);
   EXPECT_EQ(patches_, 1);
 }

@@ -54,6 +54,17 @@ std::vector<std::string> rows_of(const std::string& output) {
   return rows;
 }
 
+// What fault-quarantine made of each event, in order.
+std::vector<std::string> decisions_of(const std::string& output) {
+  static const std::regex kDecision(R"(^     (\S.*, \d+ PATCH)$)");
+  std::vector<std::string> decisions;
+  std::smatch match;
+  for (const std::string& line : split(output, '\n')) {
+    if (std::regex_match(line, match, kDecision)) decisions.push_back(match[1]);
+  }
+  return decisions;
+}
+
 // The command lines of the programs that carry `mark` in their environment: what the demo started, itself included.
 std::vector<std::string> programs_with(const std::string& mark) {
   std::vector<std::string> found;
@@ -107,10 +118,19 @@ TEST_F(Demo, ShowsWhatChangedAndCountsOnePatchPerNodeAndTouchesNoOtherCluster) {
   EXPECT_THAT(run.output, testing::ContainsRegex("  PATCH nodes +6 +0\n  GET nodes +0 +6\n  PUT nodes +0 +6\n"
                                                  "  LIST nodes +1\n  LIST pods +3\n  WATCH nodes +1\n  WATCH pods +3\n"));
   EXPECT_THAT(run.output, HasSubstr("/bin/labeler --kubeconfig ~/.kube/config --print-only\n"));
+  EXPECT_THAT(decisions_of(run.output),
+              testing::ElementsAre("quarantine by gpu-fatal and xid-hard-codes, 1 PATCH", "merge by gpu-degraded, 1 PATCH",
+                                   "partial-recovery, 1 PATCH", "release, 1 PATCH"));
+  EXPECT_THAT(run.output, testing::ContainsRegex("  cordoned +no +-> yes\n"));
+  EXPECT_THAT(run.output, testing::ContainsRegex("  cordoned +yes +-> no\n"));
+  EXPECT_THAT(run.output, testing::ContainsRegex("  taint gpu.example.com/soft PreferNoSchedule +degraded +-> -\n"));
+  EXPECT_THAT(run.output, testing::ContainsRegex("  PATCH nodes +4 +0\n  GET nodes +0 +4\n  PUT nodes +0 +4\n"
+                                                 "  LIST nodes +1\n  WATCH nodes +1\n\n"));
   EXPECT_THAT(run.output, Not(HasSubstr("\"level\"")));  // the log goes to a file
   const std::string readme = read_file(NW_SOURCE_DIR "/README.md").value();
   for (const std::string& line : split(run.output, '\n')) {
-    const bool differs = line.starts_with("Ready after ") || line.find("/bin/labeler") != std::string::npos;
+    static const std::regex kDiffers("Ready after .*|.*/bin/(labeler|fault-quarantine) .*|.*cordon-timestamp .*");
+    const bool differs = std::regex_match(line, kDiffers);
     EXPECT_TRUE(differs || readme.find(line + "\n") != std::string::npos) << "not in the README: " << line;
   }
   const api::Counters asked = admin().counters() - before;

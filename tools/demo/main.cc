@@ -1,10 +1,11 @@
-// demo: a real API server with the example nodes and pods, the labeler at work on it, then what it changed and which calls the
-// server counted. Called by scripts/demo.sh, which says where the server's programs are (NODEWARD_TESTBED).
+// demo: a real API server with the example nodes and pods, the labeler and then fault-quarantine at work on it, what they changed
+// and which calls the server counted. Called by scripts/demo.sh, which says where the server's programs are (NODEWARD_TESTBED).
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <stdexcept>
 #include <thread>
@@ -21,11 +22,16 @@ namespace fs = std::filesystem;
 
 const fs::path kExamples = NW_SOURCE_DIR "/tests/data/examples";
 const fs::path kLabeler = NW_BINARY_DIR "/bin/labeler";
-const fs::path kKeptLog = NW_BINARY_DIR "/tools/demo/labeler.log";  // of a run that failed
+const fs::path kFaultQuarantine = NW_BINARY_DIR "/bin/fault-quarantine";
+const fs::path kKeptLog = NW_BINARY_DIR "/tools/demo/controllers.log";  // of a run that failed
 
 constexpr auto kPatience = 30s;
 // After the last node is right: long enough for a second write that should not be, short enough for a reader.
 constexpr auto kQuiet = 1s;
+
+const std::string kFaultyNode = "gpu-a-001";
+// A fault, a second one, a partial and a full recovery; all of that node.
+constexpr const char* kHealthEvents[] = {"fatal-gpu0", "soft-thermal", "healthy-gpu0", "healthy-thermal"};
 
 double seconds_since(MonoTime begin) { return std::chrono::duration<double>(Clock::real().now() - begin).count(); }
 
@@ -46,7 +52,7 @@ std::vector<Json> example(const char* file) {
   return items;
 }
 
-fs::path log_of(const api::RealCluster& cluster) { return cluster.folder() / "labeler.log"; }
+fs::path log_of(const api::RealCluster& cluster) { return cluster.folder() / "controllers.log"; }  // of both
 
 api::Child labeler(const api::RealCluster& cluster, const std::string& how) {
   return api::Child({kLabeler, "--kubeconfig", cluster.kubeconfig(), how}, log_of(cluster));
@@ -76,16 +82,8 @@ std::size_t look_again(api::Admin& admin, std::vector<NodeStory>& all) {
   return changed;
 }
 
-// The labeler works until every node of the plan has changed; what it asked of the server meanwhile.
-api::Counters let_it_work(api::RealCluster& cluster, std::vector<NodeStory>& nodes, const Plan& plan) {
-  api::Admin& admin = cluster.admin();
-  const api::Counters before = admin.counters();
-  api::Child at_work = labeler(cluster, "--metrics-port=0");
-  const bool all = await([&] { return !at_work.running() || look_again(admin, nodes) >= plan.nodes_to_change; });
-  std::this_thread::sleep_for(kQuiet);
-  if (!all || !at_work.running()) throw std::runtime_error("the labeler did not finish its work");
-  at_work.stop(kPatience);
-  look_again(admin, nodes);
+// What a controller that has ended asked of the server.
+api::Counters asked_since(const api::Counters& before, api::Admin& admin) {
   api::Counters asked;
   const auto ended = [&](const char* resource) { return asked.count("WATCH", resource) >= asked.count("LIST", resource); };
   await(
@@ -97,7 +95,20 @@ api::Counters let_it_work(api::RealCluster& cluster, std::vector<NodeStory>& nod
   return asked;
 }
 
-void show(api::RealCluster& cluster, MonoTime begin) {
+// The labeler works until every node of the plan has changed; what it asked of the server meanwhile.
+api::Counters let_it_work(api::RealCluster& cluster, std::vector<NodeStory>& nodes, const Plan& plan) {
+  api::Admin& admin = cluster.admin();
+  const api::Counters before = admin.counters();
+  api::Child at_work = labeler(cluster, "--metrics-port=0");
+  const bool all = await([&] { return !at_work.running() || look_again(admin, nodes) >= plan.nodes_to_change; });
+  std::this_thread::sleep_for(kQuiet);
+  if (!all || !at_work.running()) throw std::runtime_error("the labeler did not finish its work");
+  at_work.stop(kPatience);
+  look_again(admin, nodes);
+  return asked_since(before, admin);
+}
+
+void show_labeler(api::RealCluster& cluster, MonoTime begin) {
   const std::vector<Json> nodes = example("nodes.json");
   const std::vector<Json> pods = example("labeler-pods.json");
   cluster.admin().create_nodes(nodes);
@@ -113,13 +124,82 @@ void show(api::RealCluster& cluster, MonoTime begin) {
       "What it changed. Every key begins with nvsentinel.dgxc.nvidia.com/; \"-\" is not there; the bootstrap\n"
       "mark is an annotation, the others are labels.\n\n{}\n",
       change_table(all, plan));
-  fmt::print("What that cost, by the API server's own counters:\n\n{}\n", call_table(asked, plan.nodes_to_change));
+  fmt::print("What that cost, by the API server's own counters:\n\n{}\n", call_table("labeler", asked, plan.nodes_to_change));
   fmt::print(
       "One PATCH per node, and no read before it: LIST and WATCH feed the cache, once for the whole cluster.\n"
       "NVSentinel's labeler reads a node and writes it back: a GET and a PUT at least, and 4.00 calls per\n"
       "node when 1,000 nodes without labels were measured.\n\n");
-  fmt::print("The same on your own cluster, printed only, nothing written:\n\n  {} --kubeconfig ~/.kube/config --print-only\n",
-             fs::relative(kLabeler, NW_SOURCE_DIR).string());
+}
+
+// ---- fault-quarantine -----------------------------------------------------------------------------------------------------------
+
+std::vector<Json> lines_of(const fs::path& file) {
+  std::vector<Json> lines;
+  for (const std::string& line : split(read_file(file).value_or(""), '\n')) {
+    if (!line.empty()) lines.push_back(parse_json(line).value());
+  }
+  return lines;
+}
+
+Json example_event(std::string_view name) {
+  for (const Json& line : lines_of(kExamples / "events.jsonl")) {
+    if (line["name"] == name) return line;
+  }
+  throw std::runtime_error(fmt::format("no event {} among the examples", name));
+}
+
+// Sends the events one by one, each when the one before is settled.
+std::vector<FaultStep> let_faults_happen(api::RealCluster& cluster) {
+  const fs::path events = cluster.folder() / "events.jsonl";
+  const fs::path outcomes = cluster.folder() / "outcomes.jsonl";
+  std::ofstream(events).flush();
+  api::Child at_work({kFaultQuarantine, "--kubeconfig-path", cluster.kubeconfig(), "--config-path",
+                      kExamples / "fault-quarantine.toml", "--event-source", "file:" + events.string() + "?follow", "--outcomes",
+                      outcomes, "--circuit-breaker-enabled=false", "--metrics-port=0"},
+                     log_of(cluster));
+  api::Admin& admin = cluster.admin();
+  std::vector<FaultStep> steps;
+  for (const char* name : kHealthEvents) {
+    const Json line = example_event(name);
+    FaultStep step{
+        .event = line["document"]["healthevent"], .outcome = {}, .node = {.before = admin.node(kFaultyNode), .after = {}}};
+    const api::Counters before = admin.counters();
+    std::ofstream(events, std::ios::app) << to_text(line) + "\n";
+    const bool settled = await([&] { return !at_work.running() || lines_of(outcomes).size() > steps.size(); });
+    if (!settled || !at_work.running()) throw std::runtime_error(fmt::format("fault-quarantine did not settle {}", name));
+    step.outcome = lines_of(outcomes).back();
+    step.node.after = admin.node(kFaultyNode);
+    step.asked = admin.counters() - before;
+    steps.push_back(std::move(step));
+  }
+  std::this_thread::sleep_for(kQuiet);
+  at_work.stop(kPatience);
+  return steps;
+}
+
+void show_fault_quarantine(api::RealCluster& cluster) {
+  fmt::print(
+      "Now fault-quarantine, which takes faulty nodes out of service. Four health events of {}, each sent\n"
+      "when the one before was settled, judged by the rules of tests/data/examples/fault-quarantine.toml:\n\n",
+      kFaultyNode);
+  const api::Counters before = cluster.admin().counters();
+  const std::vector<FaultStep> steps = let_faults_happen(cluster);
+  const api::Counters asked = asked_since(before, cluster.admin());
+  for (std::size_t i = 0; i < steps.size(); ++i) fmt::print("{}\n", step_text(i + 1, steps[i]));
+  fmt::print("What the four cost, by the API server's own counters:\n\n{}\n",
+             call_table("fault-quarantine", asked, steps.size()));
+  fmt::print("Cordon, taints, labels and the record of the failures (annotations) change in one PATCH, or not at all.\n\n");
+}
+
+void show(api::RealCluster& cluster, MonoTime begin) {
+  show_labeler(cluster, begin);
+  show_fault_quarantine(cluster);
+  const auto program = [](const fs::path& path) { return fs::relative(path, NW_SOURCE_DIR).string(); };
+  fmt::print(
+      "The same on your own cluster, printed only, nothing written:\n\n"
+      "  {} --kubeconfig ~/.kube/config --print-only\n"
+      "  {} --kubeconfig-path ~/.kube/config --config-path RULES --event-source file:EVENTS --print-only\n",
+      program(kLabeler), program(kFaultQuarantine));
 }
 
 void start_and_show() {
@@ -129,10 +209,10 @@ void start_and_show() {
   try {
     show(cluster, begin);
   } catch (const std::exception& error) {
-    std::error_code none;  // it may have failed before the labeler said anything
+    std::error_code none;  // it may have failed before a controller said anything
     fs::copy_file(log_of(cluster), kKeptLog, fs::copy_options::overwrite_existing, none);
     if (none) throw;
-    throw std::runtime_error(fmt::format("{}\ndemo: the labeler's log is {}", error.what(), kKeptLog.string()));
+    throw std::runtime_error(fmt::format("{}\ndemo: the controllers' log is {}", error.what(), kKeptLog.string()));
   }
 }
 

@@ -32,6 +32,23 @@ std::string why(const std::string& key, const NodeStory& story, const Plan& plan
   return told == plan.because.end() ? "" : told->second;
 }
 
+// What fault-quarantine may change of a node, but for the rest of its record.
+Values service_state(const Json& node) {
+  Values found{{"cordoned", node["spec"].value("unschedulable", false) ? "yes" : "no"}};
+  for (const Json& taint : node["spec"].value("taints", Json::array())) {
+    found[fmt::format("taint {} {}", taint["key"].get<std::string>(), taint["effect"].get<std::string>())] = taint.value("value",
+                                                                                                                         "");
+  }
+  const Json labels = node["metadata"].value("labels", Json::object());
+  for (const auto& [key, value] : labels.items()) found["label " + key] = value.get<std::string>();
+  const Json annotations = node["metadata"].value("annotations", Json::object());
+  const auto record = annotations.find("quarantineHealthEvent");
+  if (record != annotations.end()) {
+    found["failures on record"] = fmt::format("{}", parse_json(record->get<std::string>()).value().size());
+  }
+  return found;
+}
+
 std::string shown(const Values& values, const std::string& key) {
   const auto found = values.find(key);
   return found == values.end() ? std::string(kNone) : found->second;
@@ -77,15 +94,35 @@ std::string change_table(const std::vector<NodeStory>& nodes, const Plan& plan) 
   return table;
 }
 
-std::string call_table(const api::Counters& asked, std::size_t changed_nodes) {
-  std::string table = fmt::format("  {:<11} {:>8}   {:>12}\n", "CALLS", "labeler", "as GET + PUT");
+std::string step_text(std::size_t number, const FaultStep& step) {
+  const auto text_of = [&](const char* member) { return step.event[member].get<std::string>(); };
+  const std::string says = step.event.value("isHealthy", false) ? "healthy again" : fmt::format("\"{}\"", text_of("message"));
+  const auto rules = step.outcome["rules"].get<std::vector<std::string>>();
+  std::string text = fmt::format("  {}. {} of {}: {}\n     {}{}{}, {} PATCH\n", number, text_of("checkName"), text_of("nodeName"),
+                                 says, step.outcome["decision"].get<std::string>(), rules.empty() ? "" : " by ",
+                                 fmt::join(rules, " and "), step.asked.count("PATCH", "nodes"));
+  const Values before = service_state(step.node.before);
+  const Values after = service_state(step.node.after);
+  Values either = before;
+  either.insert(after.begin(), after.end());
+  for (const auto& [key, value] : either) {
+    if (shown(before, key) == shown(after, key)) continue;
+    text += fmt::format("       {:<44} {:<24} -> {}\n", key, shown(before, key), shown(after, key));
+  }
+  return text;
+}
+
+std::string call_table(std::string_view program, const api::Counters& asked, std::size_t writes) {
+  std::string table = fmt::format("  {:<11} {:>16}   {:>12}\n", "CALLS", program, "as GET + PUT");
   const auto count = [&](std::string_view verb, std::string_view resource) {
-    return fmt::format("  {:<11} {:>8}", fmt::format("{} {}", verb, resource), asked.count(verb, resource));
+    return fmt::format("  {:<11} {:>16}", fmt::format("{} {}", verb, resource), asked.count(verb, resource));
   };
   table += fmt::format("{}   {:>12}\n", count("PATCH", "nodes"), 0);
-  for (const char* verb : {"GET", "PUT"}) table += fmt::format("{}   {:>12}\n", count(verb, "nodes"), changed_nodes);
+  for (const char* verb : {"GET", "PUT"}) table += fmt::format("{}   {:>12}\n", count(verb, "nodes"), writes);
   for (const char* verb : {"LIST", "WATCH"}) {
-    for (const char* resource : {"nodes", "pods"}) table += count(verb, resource) + "\n";
+    for (const char* resource : {"nodes", "pods"}) {
+      if (asked.count(verb, resource) > 0) table += count(verb, resource) + "\n";
+    }
   }
   return table;
 }

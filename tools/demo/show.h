@@ -27,7 +27,16 @@ struct NodeStory {
 // A row for each label or annotation that differs: node, key, before, after and why.
 std::string change_table(const std::vector<NodeStory>& nodes, const Plan& plan);
 
-// The calls by verb, beside a program that reads each node and writes it back.
-std::string call_table(const api::Counters& asked, std::size_t changed_nodes);
+// A health event, what fault-quarantine said of it (a line of --outcomes), and the node before and after.
+struct FaultStep {
+  Json event;
+  Json outcome;
+  NodeStory node;
+  api::Counters asked = {};
+};
+std::string step_text(std::size_t number, const FaultStep& step);
+
+// The calls by verb, beside a program that reads a node and writes it back for each of `writes`.
+std::string call_table(std::string_view program, const api::Counters& asked, std::size_t writes);
 
 }  // namespace nodeward::demo

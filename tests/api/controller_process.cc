@@ -1,9 +1,10 @@
-#include "api/labeler_process.h"
+#include "api/controller_process.h"
 
 #include <fmt/format.h>
 
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include "api/cluster.h"
 #include "base/text.h"
@@ -13,11 +14,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr auto kProgram = NW_BINARY_DIR "/bin/labeler";
-
-fs::path new_folder(const fs::path& parent) {
+fs::path new_folder(const fs::path& parent, const std::string& program) {
   static int made = 0;
-  const fs::path folder = parent / fmt::format("labeler-{}", ++made);
+  const fs::path folder = parent / fmt::format("{}-{}", program, ++made);
   fs::create_directory(folder);
   return folder;
 }
@@ -30,12 +29,12 @@ std::vector<std::string> lines_of(const fs::path& file) {
   return lines;
 }
 
-// `env` becomes the program, so that the child is the labeler itself. Never in the cluster that the tests may run in.
-std::vector<std::string> command(const fs::path& folder, int port, std::vector<std::string> flags,
-                                 std::vector<std::string> environment) {
+// `env` becomes the program, so that the child is the controller itself. Never in the cluster that the tests may run in.
+std::vector<std::string> command(const std::string& program, const fs::path& folder, int port,
+                                 const std::vector<std::string>& flags, const std::vector<std::string>& environment) {
   std::vector<std::string> words = {"/usr/bin/env", "-u", "KUBERNETES_SERVICE_HOST", "AUDIT_LOG_BASE_PATH=" + folder.string()};
   words.insert(words.end(), environment.begin(), environment.end());
-  words.emplace_back(kProgram);
+  words.push_back(NW_BINARY_DIR "/bin/" + program);
   words.push_back(fmt::format("--metrics-port={}", port));
   words.insert(words.end(), flags.begin(), flags.end());
   return words;
@@ -51,40 +50,41 @@ void await(const std::string& what, const std::function<bool()>& holds, Duration
   }
 }
 
-LabelerProcess::LabelerProcess(const fs::path& folder, std::vector<std::string> flags, std::vector<std::string> environment)
-    : folder_(new_folder(folder)),
+ControllerProcess::ControllerProcess(std::string program, const fs::path& folder, const std::vector<std::string>& flags,
+                                     const std::vector<std::string>& environment)
+    : program_(std::move(program)),
+      folder_(new_folder(folder, program_)),
       port_(free_port()),
       pages_(fmt::format("http://127.0.0.1:{}", port_), "", ""),
-      child_(command(folder_, port_, std::move(flags), std::move(environment)), folder_ / "output") {}
+      child_(command(program_, folder_, port_, flags, environment), folder_ / "output") {}
 
-int LabelerProcess::wait_for_exit() {
-  await("the labeler's end", [&] { return !child_.running(); });
+int ControllerProcess::wait_for_exit() {
+  await("the end of " + program_, [&] { return !child_.running(); });
   return child_.exit_code().value();
 }
 
-int LabelerProcess::stop() {
+int ControllerProcess::stop() {
   child_.stop(kPatience);
   return child_.exit_code().value();
 }
 
-void LabelerProcess::await(const std::string& what, const std::function<bool()>& holds, Duration patience) {
+void ControllerProcess::await(const std::string& what, const std::function<bool()>& holds, Duration patience) {
   try {
     api::await(what, holds, patience);
   } catch (const std::runtime_error& error) {
     constexpr std::size_t kMost = 3000;
     const std::string text = output();
-    throw std::runtime_error(fmt::format("{}; the labeler {}; its output ends with:\n{}", error.what(),
+    throw std::runtime_error(fmt::format("{}; {} {}; its output ends with:\n{}", error.what(), program_,
                                          running() ? "runs" : "has ended",
                                          text.substr(text.size() - std::min(kMost, text.size()))));
   }
 }
 
-void LabelerProcess::await_ready() {
-  await("the labeler ready, its first sweep through",
-        [&] { return get("/readyz").status == 200 && metric("labeler_sweep_duration_seconds") > 0; });
+void ControllerProcess::await_ready() {
+  await(program_ + " ready", [&] { return get("/readyz").status == 200; });
 }
 
-Answer LabelerProcess::get(const std::string& path) {
+Answer ControllerProcess::get(const std::string& path) {
   try {
     return pages_.get(path);
   } catch (const std::runtime_error&) {
@@ -92,7 +92,7 @@ Answer LabelerProcess::get(const std::string& path) {
   }
 }
 
-double LabelerProcess::metric(std::string_view series) {
+double ControllerProcess::metric(std::string_view series) {
   const std::string start = std::string(series) + ' ';
   for (const std::string& line : split(get("/metrics").body, '\n')) {
     if (line.starts_with(start)) return std::stod(line.substr(start.size()));
@@ -100,9 +100,9 @@ double LabelerProcess::metric(std::string_view series) {
   return 0;
 }
 
-std::string LabelerProcess::output() const { return read_file(folder_ / "output").value_or(""); }
+std::string ControllerProcess::output() const { return read_file(folder_ / "output").value_or(""); }
 
-std::vector<Json> LabelerProcess::log() const {
+std::vector<Json> ControllerProcess::log() const {
   std::vector<Json> entries;
   for (const std::string& line : lines_of(folder_ / "output")) {
     if (auto entry = parse_json(line)) entries.push_back(*std::move(entry));
@@ -110,21 +110,21 @@ std::vector<Json> LabelerProcess::log() const {
   return entries;
 }
 
-std::vector<std::string> LabelerProcess::printed() const {
+std::vector<std::string> ControllerProcess::printed() const {
   std::vector<std::string> lines = lines_of(folder_ / "output");
   std::erase_if(lines, [](const std::string& line) { return line.starts_with('{'); });
   return lines;
 }
 
-std::vector<Json> LabelerProcess::log_of(std::string_view message) const {
+std::vector<Json> ControllerProcess::log_of(std::string_view message) const {
   std::vector<Json> entries = log();
   std::erase_if(entries, [&](const Json& entry) { return entry.at("msg") != message; });
   return entries;
 }
 
-std::vector<Json> LabelerProcess::audit() const {
+std::vector<Json> ControllerProcess::audit() const {
   std::vector<Json> entries;
-  for (const std::string& line : lines_of(folder_ / "labeler-audit.log")) entries.push_back(parse_json(line).value());
+  for (const std::string& line : lines_of(folder_ / (program_ + "-audit.log"))) entries.push_back(parse_json(line).value());
   return entries;
 }
 
