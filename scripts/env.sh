@@ -17,8 +17,9 @@ NW_CACHE=${NODEWARD_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/nodeward}
 NW_GO_VERSION=1.26.0
 NW_GO_ROOT=$NW_CACHE/go-$NW_GO_VERSION    # filled by setup.sh where the machine has no Go of this version or newer
 
-# One cache for every clone: paths below the root count as relative, and so does where the build stands.
-export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$NW_ROOT} CCACHE_NOHASHDIR=1
+# One cache for every clone: paths below the root count as relative, and so does where the build stands. One for every locale too, which
+# only words the compiler's messages: a CI runner without LANG finds what a shell with it has built.
+export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$NW_ROOT} CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-locale}
 
 say() { echo "$*" >&2; }
 die() { say "$*"; exit 1; }
