@@ -54,8 +54,8 @@ class OneAtATime final : public events::Source {
 
 }  // namespace
 
-std::vector<double> event_to_patch_ms(const std::string& rule_file, const std::vector<std::string>& nodes, const std::string& node_json,
-                                      int events) {
+std::vector<double> event_to_patch_ms(const std::string& rule_file, const std::vector<std::string>& nodes,
+                                      const std::string& node_json, int events) {
   const auto rules = config::load_fault_quarantine(rule_file, {.breaker_enabled = false});
   if (!rules || !rules->good()) throw std::runtime_error(rule_file + " cannot be used");
   telemetry::start_log({.module = "cordons", .level = telemetry::Level::kError});
@@ -87,7 +87,8 @@ std::vector<double> event_to_patch_ms(const std::string& rule_file, const std::v
   quarantine::FaultQuarantine controller(
       client, source, [&](const events::HealthEvent& event, const kube::Node& node) { return rules->book.judge(event, node); },
       {.quarantine = own,
-       .selection = quarantine::merged(quarantine::own_selection(own, rules->book.label_keys()), rules::node_selection(rules->book)),
+       .selection = quarantine::merged(quarantine::own_selection(own, rules->book.label_keys()),
+                                       rules::node_selection(rules->book)),
        .qps = -1},
       metrics, Clock::real());
   if (const auto left = controller.run({}); !left || *left != 0) throw std::runtime_error("an event was not settled");

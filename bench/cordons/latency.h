@@ -8,7 +8,7 @@
 namespace nodeward::bench {
 
 // Milliseconds, one for each event. Throws std::runtime_error.
-std::vector<double> event_to_patch_ms(const std::string& rule_file, const std::vector<std::string>& nodes, const std::string& node_json,
-                                      int events);
+std::vector<double> event_to_patch_ms(const std::string& rule_file, const std::vector<std::string>& nodes,
+                                      const std::string& node_json, int events);
 
 }  // namespace nodeward::bench

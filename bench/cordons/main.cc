@@ -23,15 +23,15 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int kInFlight = 16;    // what fault-quarantine has at the most: --workers
+constexpr int kInFlight = 16;  // what fault-quarantine has at the most: --workers
 
 struct Options {
   int nodes = 1000;
   int pairs = 3;
   int rate_seconds = 40;
   int rss_nodes = 2000;
-  int repeats = 10'000;          // events of one node
-  int single_events = 300;       // for the latency
+  int repeats = 10'000;  // events of one node
+  int single_events = 300;  // for the latency
   std::string program = NW_BINARY_DIR "/bin/fault-quarantine";
 };
 
@@ -63,9 +63,11 @@ priority = 100
 )";
 
 std::string event_line(const std::string& node, bool healthy) {
-  return fmt::format(R"({{"version":1,"agent":"gpu-health-monitor","componentClass":"GPU","checkName":"GpuXidError","isFatal":{},"isHealthy":{},)"
-                     R"("errorCode":["79"],"entitiesImpacted":[{{"entityType":"GPU","entityValue":"0"}}],"nodeName":"{}","processingStrategy":1}})",
-                     !healthy, healthy, node) + "\n";
+  return fmt::format(
+             R"({{"version":1,"agent":"gpu-health-monitor","componentClass":"GPU","checkName":"GpuXidError","isFatal":{},"isHealthy":{},)"
+             R"("errorCode":["79"],"entitiesImpacted":[{{"entityType":"GPU","entityValue":"0"}}],"nodeName":"{}","processingStrategy":1}})",
+             !healthy, healthy, node) +
+         "\n";
 }
 
 class Measurement {
@@ -110,13 +112,14 @@ class Measurement {
     const api::Counters before = cluster_.admin().counters();
     ControllerRun run(cluster_, options_.program, flags(events, qps), kNodeQuarantined);
     run.wait_for_writes(count);
-    std::this_thread::sleep_for(1s);     // what the watch still brings belongs to it
+    std::this_thread::sleep_for(1s);  // what the watch still brings belongs to it
     return {run.write_times(), run.cpu() / static_cast<double>(count) * 1000, run.memory(), cluster_.admin().counters() - before};
   }
   // ?follow: it stays when it has read all, so that what the kernel knows of it can be read.
   std::vector<std::string> flags(const std::filesystem::path& events, const std::string& qps) const {
-    return {"--kubeconfig-path=" + cluster_.kubeconfig().string(), "--config-path=" + rules_.string(), "--circuit-breaker-enabled=false",
-            fmt::format("--event-source=file:{}?follow", events.string()), "--kube-api-qps=" + qps};
+    return {"--kubeconfig-path=" + cluster_.kubeconfig().string(), "--config-path=" + rules_.string(),
+            "--circuit-breaker-enabled=false", fmt::format("--event-source=file:{}?follow", events.string()),
+            "--kube-api-qps=" + qps};
   }
 
   void first_run() {
@@ -148,12 +151,14 @@ class Measurement {
     ratios_.push_back(rates_.back() / raw_rates_.back());
     cpu_ms_.push_back(run.cpu_ms);
     calls_ = run.calls;
-    fmt::print(stderr, "pair {}: raw {:.0f}/s, fault-quarantine {:.0f}/s, ratio {:.3f}, own CPU {:.3f} ms a node; calls:\n{}", number,
-               raw_rates_.back(), rates_.back(), ratios_.back(), cpu_ms_.back(), calls_.text());
+    fmt::print(stderr, "pair {}: raw {:.0f}/s, fault-quarantine {:.0f}/s, ratio {:.3f}, own CPU {:.3f} ms a node; calls:\n{}",
+               number, raw_rates_.back(), rates_.back(), ratios_.back(), cpu_ms_.back(), calls_.text());
     reset();
   }
   void sum_up_pairs() {
-    const auto calls = [&](const char* verb) { return static_cast<double>(calls_.count(verb, "nodes")) / static_cast<double>(names_.size()); };
+    const auto calls = [&](const char* verb) {
+      return static_cast<double>(calls_.count(verb, "nodes")) / static_cast<double>(names_.size());
+    };
     add("calls per cordoned node, server's counters", "PATCH 1.00, else 0",
         fmt::format("PATCH {:.2f}, GET {:.2f}, PUT {:.2f}", calls("PATCH"), calls("GET"), calls("PUT")));
     add("fault-quarantine's rate / raw client's", ">= 0.9", with_all(ratios_, 2));
@@ -172,7 +177,7 @@ class Measurement {
     ControllerRun run(cluster_, options_.program, flags(events, "-1"), kNodeQuarantined);
     run.wait_for_writes(2);
     std::this_thread::sleep_for(3s);
-    const long writes = (cluster_.admin().counters() - before).count("PATCH", "nodes") - 1;   // the other node's
+    const long writes = (cluster_.admin().counters() - before).count("PATCH", "nodes") - 1;  // the other node's
     add(fmt::format("writes for {} events of one node", options_.repeats), "<= 10", std::to_string(writes));
     reset();
   }
@@ -196,18 +201,22 @@ class Measurement {
   }
 
   void measure_latency() {
-    const std::vector<double> waits = event_to_patch_ms(rules_, names_, node_json_, std::min(options_.single_events, static_cast<int>(names_.size())));
-    add("event read -> PATCH leaves, idle, ms", "p99 <= 5", fmt::format("p50 {:.2f}, p99 {:.2f}", at_rank(waits, 0.5), at_rank(waits, 0.99)));
+    const std::vector<double> waits = event_to_patch_ms(rules_, names_, node_json_,
+                                                        std::min(options_.single_events, static_cast<int>(names_.size())));
+    add("event read -> PATCH leaves, idle, ms", "p99 <= 5",
+        fmt::format("p50 {:.2f}, p99 {:.2f}", at_rank(waits, 0.5), at_rank(waits, 0.99)));
   }
 
-  void add(std::string measure, std::string goal, std::string value) { table_.push_back({std::move(measure), std::move(goal), std::move(value)}); }
+  void add(std::string measure, std::string goal, std::string value) {
+    table_.push_back({std::move(measure), std::move(goal), std::move(value)});
+  }
   void print() const {
     double load[1] = {};
     ::getloadavg(load, 1);
     fmt::print("{:<44}{:<22}{}\n", "measure", "goal", "value: median (all)");
     for (const auto& row : table_) fmt::print("{:<44}{:<22}{}\n", row[0], row[1], row[2]);
-    fmt::print("{} nodes, {} pairs, {} in flight, {} cores; load average at the end {:.1f}\n", options_.nodes, options_.pairs, kInFlight,
-               std::thread::hardware_concurrency(), load[0]);
+    fmt::print("{} nodes, {} pairs, {} in flight, {} cores; load average at the end {:.1f}\n", options_.nodes, options_.pairs,
+               kInFlight, std::thread::hardware_concurrency(), load[0]);
   }
 
   const Options options_;
@@ -225,7 +234,9 @@ int main(int argc, char** argv) {
   Options options;
   CLI::App app("What a cordon costs, on a real API server");
   app.add_option("--nodes", options.nodes, "nodes in the pairs")->capture_default_str();
-  app.add_option("--pairs", options.pairs, "times the raw client and fault-quarantine take turns")->capture_default_str()->check(CLI::PositiveNumber);
+  app.add_option("--pairs", options.pairs, "times the raw client and fault-quarantine take turns")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
   app.add_option("--rate-seconds", options.rate_seconds, "seconds at --kube-api-qps 5; 0: left out")->capture_default_str();
   app.add_option("--rss-nodes", options.rss_nodes, "nodes when memory is read")->capture_default_str();
   app.add_option("--repeats", options.repeats, "events of one node")->capture_default_str();

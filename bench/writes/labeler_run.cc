@@ -52,7 +52,8 @@ ControllerRun::ControllerRun(const api::RealCluster& cluster, const std::string&
 }
 
 LabelerRun::LabelerRun(const api::RealCluster& cluster, const std::string& program, std::vector<std::string> flags)
-    : ControllerRun(cluster, program, (flags.push_back("--kubeconfig=" + cluster.kubeconfig().string()), flags), kLabelsWritten) {}
+    : ControllerRun(cluster, program, (flags.push_back("--kubeconfig=" + cluster.kubeconfig().string()), flags), kLabelsWritten) {
+}
 
 void ControllerRun::wait_for_writes(std::size_t wanted) {
   std::size_t seen = 0;

@@ -30,7 +30,8 @@ class FlagTable {
     if constexpr (std::is_same_v<T, int>) {
       // An int of the command line has 64 bits: what does not fit ours is far out of range anyway, and is refused as such.
       app_.add_option_function<std::int64_t>("--" + name, [&value](const std::int64_t& given) {
-        value = static_cast<int>(std::clamp<std::int64_t>(given, std::numeric_limits<int>::min(), std::numeric_limits<int>::max()));
+        value = static_cast<int>(
+            std::clamp<std::int64_t>(given, std::numeric_limits<int>::min(), std::numeric_limits<int>::max()));
       });
     } else {
       app_.add_option("--" + name, value);
@@ -41,7 +42,7 @@ class FlagTable {
   std::optional<FlagExit> read(std::span<const std::string> args) {
     auto words = read_go_flags(program_, known_, args);
     if (!words) return std::move(words.error());
-    app_.parse(std::vector<std::string>(words->rbegin(), words->rend()));   // CLI11 takes the last word first
+    app_.parse(std::vector<std::string>(words->rbegin(), words->rend()));  // CLI11 takes the last word first
     return std::nullopt;
   }
 

@@ -80,12 +80,9 @@ Normal normal_double(std::string_view text) {
 
 Normal normal_value(FlagKind kind, std::string_view text) {
   switch (kind) {
-    case FlagKind::kString:
-      return std::string(text);
-    case FlagKind::kInt:
-      return normal_int(text);
-    case FlagKind::kDouble:
-      return normal_double(text);
+    case FlagKind::kString: return std::string(text);
+    case FlagKind::kInt: return normal_int(text);
+    case FlagKind::kDouble: return normal_double(text);
     case FlagKind::kBool:
       if (const auto value = parse_go_bool(text)) return std::string(*value ? "true" : "false");
       return tl::unexpected(kSyntax);
@@ -95,14 +92,10 @@ Normal normal_value(FlagKind kind, std::string_view text) {
 
 std::string_view type_word(FlagKind kind) {
   switch (kind) {
-    case FlagKind::kString:
-      return " string";
-    case FlagKind::kInt:
-      return " int";
-    case FlagKind::kDouble:
-      return " float";
-    case FlagKind::kBool:
-      return "";
+    case FlagKind::kString: return " string";
+    case FlagKind::kInt: return " int";
+    case FlagKind::kDouble: return " float";
+    case FlagKind::kBool: return "";
   }
   return "";
 }

@@ -55,18 +55,10 @@ struct Values {
     CLI::App app;
     for (const GoFlag& flag : flags) {
       switch (flag.kind) {
-        case FlagKind::kString:
-          app.add_option("--" + flag.name, strings[flag.name] = flag.default_text);
-          break;
-        case FlagKind::kBool:
-          app.add_flag("--" + flag.name, bools[flag.name] = flag.default_text == "true");
-          break;
-        case FlagKind::kInt:
-          app.add_option("--" + flag.name, ints[flag.name] = parse_int(flag.default_text).value());
-          break;
-        case FlagKind::kDouble:
-          app.add_option("--" + flag.name, doubles[flag.name] = std::stod(flag.default_text));
-          break;
+        case FlagKind::kString: app.add_option("--" + flag.name, strings[flag.name] = flag.default_text); break;
+        case FlagKind::kBool: app.add_flag("--" + flag.name, bools[flag.name] = flag.default_text == "true"); break;
+        case FlagKind::kInt: app.add_option("--" + flag.name, ints[flag.name] = parse_int(flag.default_text).value()); break;
+        case FlagKind::kDouble: app.add_option("--" + flag.name, doubles[flag.name] = std::stod(flag.default_text)); break;
       }
     }
     app.parse(Strings(words.rbegin(), words.rend()));
@@ -75,15 +67,9 @@ struct Values {
   void expect(const GoFlag& flag, const std::string& go_says) const {
     SCOPED_TRACE(flag.name);
     switch (flag.kind) {
-      case FlagKind::kString:
-        EXPECT_EQ(strings.at(flag.name), go_says);
-        break;
-      case FlagKind::kBool:
-        EXPECT_EQ(bools.at(flag.name), go_says == "true");
-        break;
-      case FlagKind::kInt:
-        EXPECT_EQ(ints.at(flag.name), parse_int(go_says));
-        break;
+      case FlagKind::kString: EXPECT_EQ(strings.at(flag.name), go_says); break;
+      case FlagKind::kBool: EXPECT_EQ(bools.at(flag.name), go_says == "true"); break;
+      case FlagKind::kInt: EXPECT_EQ(ints.at(flag.name), parse_int(go_says)); break;
       case FlagKind::kDouble: {
         const double ours = doubles.at(flag.name), gos = std::strtod(go_says.c_str(), nullptr);
         EXPECT_TRUE(ours == gos || (std::isnan(ours) && std::isnan(gos))) << ours << " for " << go_says;

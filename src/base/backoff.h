@@ -12,7 +12,8 @@ struct BackoffShape {
   Duration first = 200ms;
   Duration most = 60s;
   double factor = 2.0;
-  double jitter = 0.2;    // each wait is drawn from [1 - jitter, 1 + jitter] times its nominal length, so nodes do not march in step
+  double jitter =
+      0.2;    // each wait is drawn from [1 - jitter, 1 + jitter] times its nominal length, so nodes do not march in step
 };
 
 // The wait before the try that follows `failures` failures in a row (1 = the first). `seed` picks the jitter: the same seed

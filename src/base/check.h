@@ -10,7 +10,8 @@ namespace nodeward {
 
 }  // namespace nodeward
 
-#define NW_CHECK(condition, why)                                                           \
-  do {                                                                                     \
-    if (!(condition)) [[unlikely]] ::nodeward::check_failed(__FILE__, __LINE__, #condition, why); \
+#define NW_CHECK(condition, why)                                     \
+  do {                                                               \
+    if (!(condition)) [[unlikely]]                                   \
+      ::nodeward::check_failed(__FILE__, __LINE__, #condition, why); \
   } while (false)

@@ -35,7 +35,7 @@ bool Clock::sleep_for(Duration duration, const std::stop_token& stop) {
 
 std::string rfc3339(WallTime time) {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::floor<std::chrono::seconds>(
-      std::chrono::time_point_cast<std::chrono::system_clock::duration>(time))));
+                                                  std::chrono::time_point_cast<std::chrono::system_clock::duration>(time))));
 }
 
 }  // namespace nodeward

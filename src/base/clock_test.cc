@@ -27,7 +27,9 @@ TEST(Clock, AStopEndsASleep) {
   source.request_stop();
 }
 
-TEST(Clock, WritesTimesAsKubernetesDoes) { EXPECT_EQ(rfc3339(WallTime{std::chrono::seconds{1788246000}}), "2026-09-01T07:00:00Z"); }
+TEST(Clock, WritesTimesAsKubernetesDoes) {
+  EXPECT_EQ(rfc3339(WallTime{std::chrono::seconds{1788246000}}), "2026-09-01T07:00:00Z");
+}
 
 }  // namespace
 }  // namespace nodeward

@@ -50,16 +50,16 @@ Error in_context(std::string_view where, Error error);
 #define NW_CONCAT(a, b) NW_CONCAT_INNER(a, b)
 
 // NW_TRY(expr): returns expr's error from this function, else goes on.
-#define NW_TRY(...)                                                                        \
-  do {                                                                                     \
-    if (auto nw_result = (__VA_ARGS__); !nw_result) {                                      \
-      return tl::unexpected<::nodeward::Error>(std::move(nw_result).error());              \
-    }                                                                                      \
+#define NW_TRY(...)                                                           \
+  do {                                                                        \
+    if (auto nw_result = (__VA_ARGS__); !nw_result) {                         \
+      return tl::unexpected<::nodeward::Error>(std::move(nw_result).error()); \
+    }                                                                         \
   } while (false)
 
-#define NW_TRY_ASSIGN_INNER(tmp, lhs, ...)                                                 \
-  auto tmp = (__VA_ARGS__);                                                                \
-  if (!tmp) return tl::unexpected<::nodeward::Error>(std::move(tmp).error());              \
+#define NW_TRY_ASSIGN_INNER(tmp, lhs, ...)                                    \
+  auto tmp = (__VA_ARGS__);                                                   \
+  if (!tmp) return tl::unexpected<::nodeward::Error>(std::move(tmp).error()); \
   lhs = std::move(*tmp)
 
 // NW_TRY_ASSIGN(const T x, expr): x becomes expr's value, or this function returns expr's error.

@@ -20,7 +20,8 @@ std::string_view trimmed(std::string_view text) {
 
 std::string lowered(std::string_view text) {
   std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  std::transform(out.begin(), out.end(), out.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
   return out;
 }
 
@@ -46,8 +47,10 @@ std::optional<std::int64_t> parse_int(std::string_view text) {
 }
 
 std::optional<bool> parse_go_bool(std::string_view text) {
-  for (const auto word : {"1", "t", "T", "TRUE", "true", "True"}) if (text == word) return true;
-  for (const auto word : {"0", "f", "F", "FALSE", "false", "False"}) if (text == word) return false;
+  for (const auto word : {"1", "t", "T", "TRUE", "true", "True"})
+    if (text == word) return true;
+  for (const auto word : {"0", "f", "F", "FALSE", "false", "False"})
+    if (text == word) return false;
   return std::nullopt;
 }
 
@@ -55,7 +58,8 @@ Result<std::string> read_file(const std::filesystem::path& file) {
   errno = 0;
   std::ifstream in(file, std::ios::binary);
   std::error_code ignored;
-  if (std::filesystem::is_directory(file, ignored)) return fail(ErrorCode::kInvalid, fmt::format("{}: is a folder, not a file", file.string()));
+  if (std::filesystem::is_directory(file, ignored))
+    return fail(ErrorCode::kInvalid, fmt::format("{}: is a folder, not a file", file.string()));
   if (!in) {
     const int reason = errno;
     return fail(reason == ENOENT ? ErrorCode::kNotFound : ErrorCode::kInvalid,

@@ -15,9 +15,9 @@ namespace nodeward {
 std::string_view trimmed(std::string_view text);                        // without spaces, tabs, CR and LF at both ends
 std::string lowered(std::string_view text);                             // ASCII only
 std::vector<std::string> split(std::string_view text, char separator);  // "a,,b" gives three parts
-std::optional<std::int64_t> parse_int(std::string_view text);           // signed 64-bit, base 10, the whole text; "+7" and "007" are 7
+std::optional<std::int64_t> parse_int(std::string_view text);  // signed 64-bit, base 10, the whole text; "+7" and "007" are 7
 // strconv.ParseBool: 1 t T TRUE true True / 0 f F FALSE false False, nothing else.
 std::optional<bool> parse_go_bool(std::string_view text);
-Result<std::string> read_file(const std::filesystem::path& file);       // the message names the file and the system's reason
+Result<std::string> read_file(const std::filesystem::path& file);  // the message names the file and the system's reason
 
 }  // namespace nodeward

@@ -165,7 +165,9 @@ TEST(Limits, SharedPartsAreNotWalkedForEver) {
 }
 
 TEST(Limits, DeepValuesDoNotOverflowTheStack) {
-  const auto deep = [](int maps) { return "[1]" + repeated(".map(x, " + repeated("[", 48) + "x" + repeated("]", 48) + ")", maps); };
+  const auto deep = [](int maps) {
+    return "[1]" + repeated(".map(x, " + repeated("[", 48) + "x" + repeated("]", 48) + ")", maps);
+  };
   on_small_stack([&] {
     EXPECT_EQ(run(deep(400) + " == " + deep(400)), "error: the evaluation costs too much");
     EXPECT_EQ(run("'%s'.format([" + deep(800) + "])"), "error: the evaluation costs too much");

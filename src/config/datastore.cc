@@ -16,7 +16,8 @@ Result<Datastore> from_yaml(const std::string& text, const std::string& source) 
     }
     return Datastore{lowered(trimmed(document["provider"].Scalar())), source};
   } catch (const YAML::Exception& error) {
-    return fail(ErrorCode::kInvalid, fmt::format("{}: not YAML at line {}, column {}", source, error.mark.line + 1, error.mark.column + 1));
+    return fail(ErrorCode::kInvalid,
+                fmt::format("{}: not YAML at line {}, column {}", source, error.mark.line + 1, error.mark.column + 1));
   }
 }
 

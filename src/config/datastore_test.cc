@@ -31,7 +31,10 @@ TEST(Datastore, BadYamlIsNamedByItsVariableAndNeverShown) {
     EXPECT_EQ(bad.error().message.find("hush"), std::string::npos);
     EXPECT_NE(bad.error().message.find("DATASTORE_YAML"), std::string::npos);
   }
-  EXPECT_NE(provider({{"DATASTORE_YAML_PATH", "/nonexistent/x"}}).error().message.find("DATASTORE_YAML_PATH: /nonexistent/x: cannot be read"), std::string::npos);
+  EXPECT_NE(provider({{"DATASTORE_YAML_PATH", "/nonexistent/x"}})
+                .error()
+                .message.find("DATASTORE_YAML_PATH: /nonexistent/x: cannot be read"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -70,7 +70,8 @@ net::Request Client::prepared(net::Request request) const {
   return request;
 }
 
-Error Client::refused(const net::Request& request, int status, std::optional<std::string_view> retry_after, std::string_view body) const {
+Error Client::refused(const net::Request& request, int status, std::optional<std::string_view> retry_after,
+                      std::string_view body) const {
   Error error = in_context(fmt::format("{} {}", request.method, request.path), error_of(decode_status(body), status));
   if (retry_after) error.retry_after = parse_retry_after(*retry_after, clock_.wall_now());
   return error;
@@ -84,7 +85,8 @@ void Client::count(const net::Request& request, int code) const {
 std::string url_encoded(std::string_view text) {
   std::string out;
   for (const char c : text) {
-    const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '_' || c == '.' || c == '~';
+    const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '_' ||
+                       c == '.' || c == '~';
     if (plain) {
       out += c;
     } else {

@@ -37,7 +37,8 @@ class Client {
 
  private:
   net::Request prepared(net::Request request) const;
-  Error refused(const net::Request& request, int status, std::optional<std::string_view> retry_after, std::string_view body) const;
+  Error refused(const net::Request& request, int status, std::optional<std::string_view> retry_after,
+                std::string_view body) const;
   void count(const net::Request& request, int code) const;
 
   net::Transport& transport_;

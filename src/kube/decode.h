@@ -14,12 +14,22 @@ namespace nodeward::kube {
 
 // One line of a watch.
 template <class T>
-struct Applied { T object; };                                      // ADDED or MODIFIED
+struct Applied {
+  T object;
+};                                      // ADDED or MODIFIED
 template <class T>
-struct Deleted { T last; };
-struct Bookmark { ResourceVersion version; };                      // moves the version, is no object
-struct WatchFailed { Error error; };                               // the server's ERROR event; 410 is kGone
-struct UnknownEvent { std::string type; };                         // ignored and counted
+struct Deleted {
+  T last;
+};
+struct Bookmark {
+  ResourceVersion version;
+};                      // moves the version, is no object
+struct WatchFailed {
+  Error error;
+};                               // the server's ERROR event; 410 is kGone
+struct UnknownEvent {
+  std::string type;
+};                         // ignored and counted
 template <class T>
 struct WatchEvent {
   std::variant<Applied<T>, Deleted<T>, Bookmark, WatchFailed, UnknownEvent> what;

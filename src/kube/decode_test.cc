@@ -7,12 +7,15 @@
 namespace nodeward::kube {
 namespace {
 
-constexpr auto kNode = R"({"kind":"Node","metadata":{"name":"gpu-07","uid":"00000000-0000-4000-8000-000000000007","resourceVersion":"41",
+constexpr auto kNode =
+    R"({"kind":"Node","metadata":{"name":"gpu-07","uid":"00000000-0000-4000-8000-000000000007","resourceVersion":"41",
  "labels":{"keep":"yes","drop":"no","caf\u00e9":"\u2603"},"annotations":{"note":"abc","other":"12345"}},
  "spec":{"unschedulable":true,"taints":[{"key":"a","effect":"NoSchedule","timeAdded":"2026-08-31T08:30:00Z", "later":{"x":[1]} },{"value":"v","key":"b","effect":"NoExecute"}]},
  "status":{"images":[{"names":["x"]}]}})";
 
-NodeSelection all_kept() { return {.labels = {.all = true, .keys = {}}, .annotations = {.all = false, .keys = {"note"}}, .spec = true}; }
+NodeSelection all_kept() {
+  return {.labels = {.all = true, .keys = {}}, .annotations = {.all = false, .keys = {"note"}}, .spec = true};
+}
 
 TEST(NodeDecoder, KeepsWhatWasSelected) {
   const auto decoder = make_node_decoder({.labels = {.all = false, .keys = {"keep"}}, .annotations = {}, .spec = false});
@@ -43,8 +46,9 @@ TEST(NodeDecoder, KeepsTaintsAsTheyCame) {
 
 TEST(NodeDecoder, NullsAndMissingPartsAreEmpty) {
   const auto decoder = make_node_decoder(all_kept());
-  for (const auto json : {R"({"metadata":{"name":"n"}})", R"({"metadata":{"name":"n","labels":null,"annotations":null},"spec":null,"status":null})",
-                          R"({"spec":{"taints":null,"unschedulable":null},"metadata":{"name":"n"}})"}) {
+  for (const auto json :
+       {R"({"metadata":{"name":"n"}})", R"({"metadata":{"name":"n","labels":null,"annotations":null},"spec":null,"status":null})",
+        R"({"spec":{"taints":null,"unschedulable":null},"metadata":{"name":"n"}})"}) {
     const auto node = decoder->object(json);
     ASSERT_TRUE(node) << json << node.error().message;
     EXPECT_TRUE(node->labels.empty() && node->taints.empty() && !node->unschedulable);
@@ -56,7 +60,8 @@ TEST(NodeDecoder, KeepsOtherMembersAsJson) {
       R"({"metadata":{"uid":"u-1","name":"n","resourceVersion":"7","generation":3 ,"creationTimestamp":null,"finalizers":["a", "b"]},)"
       R"("spec":{"providerID":"aws:///i-1" ,"podCIDR":"10.0.0.0/24","configSource":{"x":{"y":1}} ,"taints":[]},"status":{"phase":"x"}})";
   const auto kept = [&](KeySet metadata, KeySet spec) {
-    NodeSelection selection{.labels = {}, .annotations = {}, .spec = true, .metadata_members = std::move(metadata), .spec_members = std::move(spec)};
+    NodeSelection selection{
+        .labels = {}, .annotations = {}, .spec = true, .metadata_members = std::move(metadata), .spec_members = std::move(spec)};
     const auto node = make_node_decoder(std::move(selection))->object(kJson);
     EXPECT_TRUE(node) << node.error().message;
     std::string all;
@@ -80,7 +85,8 @@ TEST(NodeDecoder, TellsWhetherThereAreLabelsAtAll) {
 
 TEST(NodeDecoder, RefusesWhatIsNoNode) {
   const auto decoder = make_node_decoder(all_kept());
-  for (const auto json : {"", "{", "[]", "7", R"({"metadata":{}})", R"({"metadata":{"name":7}})", R"({"metadata":{"name":"n","labels":[]}})", R"({"metadata":{"name":"n")"}) {
+  for (const auto json : {"", "{", "[]", "7", R"({"metadata":{}})", R"({"metadata":{"name":7}})",
+                          R"({"metadata":{"name":"n","labels":[]}})", R"({"metadata":{"name":"n")"}) {
     EXPECT_FALSE(decoder->object(json)) << json;
   }
   EXPECT_TRUE(decoder->object(kNode)) << "a bad object must not spoil the next";
@@ -100,8 +106,9 @@ TEST(PodDecoder, ReadsImagesReadinessAndPlace) {
 
 TEST(PodDecoder, LivesWithNulls) {
   const auto decoder = make_pod_decoder();
-  for (const auto json : {R"({"metadata":{"uid":"u","name":"p","labels":null},"spec":{"containers":null,"nodeName":null},"status":null})",
-                          R"({"metadata":{"uid":"u","name":"p"},"status":{"conditions":null}})"}) {
+  for (const auto json :
+       {R"({"metadata":{"uid":"u","name":"p","labels":null},"spec":{"containers":null,"nodeName":null},"status":null})",
+        R"({"metadata":{"uid":"u","name":"p"},"status":{"conditions":null}})"}) {
     const auto pod = decoder->object(json);
     ASSERT_TRUE(pod) << pod.error().message;
     EXPECT_FALSE(pod->ready);
@@ -114,10 +121,13 @@ TEST(WatchEvents, AreReadByType) {
   ASSERT_TRUE(added) << added.error().message;
   EXPECT_EQ(std::get<Applied<Node>>(added->what).object.name.str(), "n");
   EXPECT_EQ(added->version.str(), "9");
-  EXPECT_TRUE(std::holds_alternative<Deleted<Node>>(decoder->event(R"({"type":"DELETED","object":{"metadata":{"name":"n"}}})")->what));
-  const auto mark = decoder->event(R"({"type":"BOOKMARK","object":{"kind":"Node","metadata":{"resourceVersion":"230","creationTimestamp":null}}})");
+  EXPECT_TRUE(
+      std::holds_alternative<Deleted<Node>>(decoder->event(R"({"type":"DELETED","object":{"metadata":{"name":"n"}}})")->what));
+  const auto mark = decoder->event(
+      R"({"type":"BOOKMARK","object":{"kind":"Node","metadata":{"resourceVersion":"230","creationTimestamp":null}}})");
   EXPECT_EQ(std::get<Bookmark>(mark->what).version.str(), "230");
-  const auto gone = decoder->event(R"({"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired","message":"too old"}})");
+  const auto gone = decoder->event(
+      R"({"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired","message":"too old"}})");
   EXPECT_EQ(std::get<WatchFailed>(gone->what).error.code, ErrorCode::kGone);
   EXPECT_EQ(std::get<UnknownEvent>(decoder->event(R"({"type":"SHRUG","object":{}})")->what).type, "SHRUG");
   const auto turned = decoder->event(R"({"object":{"metadata":{"name":"n","resourceVersion":"9"}},"type":"ADDED"})");
@@ -142,7 +152,8 @@ TEST(ListMeta, MembersOfAnotherTypeCountAsMissing) {
 }
 
 TEST(Answers, SayWhatToDoNext) {
-  EXPECT_EQ(error_of(decode_status(R"({"kind":"Status","code":409,"reason":"Conflict","message":"modified"})"), 409).message, "409 Conflict: modified");
+  EXPECT_EQ(error_of(decode_status(R"({"kind":"Status","code":409,"reason":"Conflict","message":"modified"})"), 409).message,
+            "409 Conflict: modified");
   EXPECT_EQ(error_of(decode_status("upstream down\nlong page"), 503).code, ErrorCode::kThrottled);
   EXPECT_EQ(error_of(decode_status(""), 500).message, "500 no message");
   EXPECT_EQ(error_of(decode_status(R"({"kind":"Status","code":"x","reason":1,"message":null})"), 500).message, "500 no message");
@@ -153,7 +164,8 @@ TEST(Answers, SayWhatToDoNext) {
 }
 
 TEST(Answers, AStatusOfOddShapeCostsItsOddPartsOnly) {
-  EXPECT_EQ(error_of(decode_status(R"({"kind":"Status","code":"410","reason":{},"message":null})"), 422).message, "422 no message");
+  EXPECT_EQ(error_of(decode_status(R"({"kind":"Status","code":"410","reason":{},"message":null})"), 422).message,
+            "422 no message");
   EXPECT_EQ(error_of(decode_status(R"({"kind":"Status","code":1.5,"reason":"Odd","message":"m"})"), 500).message, "500 Odd: m");
   EXPECT_EQ(error_of(decode_status(R"({"kind":7})"), 500).code, ErrorCode::kUnavailable);
   const auto event = make_node_decoder({})->event(R"({"type":"ERROR","object":{"kind":"Status","code":"410","message":[1]}})");

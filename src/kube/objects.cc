@@ -63,7 +63,8 @@ Uid Uid::from(std::string_view text) {
 
 namespace {
 auto place_of(const std::vector<std::pair<Symbol, Symbol>>& entries, std::string_view key) {
-  return std::lower_bound(entries.begin(), entries.end(), key, [](const auto& entry, std::string_view wanted) { return entry.first.view() < wanted; });
+  return std::lower_bound(entries.begin(), entries.end(), key,
+                          [](const auto& entry, std::string_view wanted) { return entry.first.view() < wanted; });
 }
 }  // namespace
 
@@ -92,8 +93,6 @@ bool Node::same_content(const Node& other) const {
          members == other.members && taints == other.taints && unschedulable == other.unschedulable && labelled == other.labelled;
 }
 
-bool KeySet::wants(std::string_view key) const {
-  return all || std::find(keys.begin(), keys.end(), key) != keys.end();
-}
+bool KeySet::wants(std::string_view key) const { return all || std::find(keys.begin(), keys.end(), key) != keys.end(); }
 
 }  // namespace nodeward::kube

@@ -5,7 +5,9 @@
 namespace nodeward::kube {
 namespace {
 
-std::optional<std::strong_ordering> order(std::string_view a, std::string_view b) { return compare(ResourceVersion{a}, ResourceVersion{b}); }
+std::optional<std::strong_ordering> order(std::string_view a, std::string_view b) {
+  return compare(ResourceVersion{a}, ResourceVersion{b});
+}
 
 TEST(ResourceVersion, ComparesAsDecimalNumbersOfAnySize) {
   EXPECT_TRUE(*order("9", "10") < 0);

@@ -37,7 +37,12 @@ std::string watch_path(const Resource& resource, const ResourceVersion& from, in
 template <class T>
 Reflector<T>::Reflector(Client& client, Resource resource, std::unique_ptr<Decoder<T>> decoder, Sink<T>& sink, Clock& clock,
                         ReflectorOptions options)
-    : client_(client), resource_(std::move(resource)), decoder_(std::move(decoder)), sink_(sink), clock_(clock), options_(std::move(options)) {}
+    : client_(client),
+      resource_(std::move(resource)),
+      decoder_(std::move(decoder)),
+      sink_(sink),
+      clock_(clock),
+      options_(std::move(options)) {}
 
 template <class T>
 void Reflector<T>::run(const std::stop_token& stop) {
@@ -80,7 +85,7 @@ Result<Phase> Reflector<T>::step(const Listing&, const std::stop_token& stop) {
   synced_ = true;
   settle_in("");
   options_.on_list();
-  malloc_trim(0);   // the buffers of a list are megabytes that nobody needs until the next one
+  malloc_trim(0);  // the buffers of a list are megabytes that nobody needs until the next one
   return Phase{Watching{meta.version}};
 }
 
@@ -151,7 +156,8 @@ void Reflector<T>::report_odd(std::string_view what, const std::string& why) {
     ++odd_unsaid_;
     return;
   }
-  telemetry::warn(what, {{"resource", resource_.name}, {"error", why}, {"more_before", std::to_string(std::exchange(odd_unsaid_, 0))}});
+  telemetry::warn(what,
+                  {{"resource", resource_.name}, {"error", why}, {"more_before", std::to_string(std::exchange(odd_unsaid_, 0))}});
   odd_again_ = now + kOddNewsEvery;
 }
 

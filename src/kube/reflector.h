@@ -57,7 +57,8 @@ struct ReflectorOptions {
 template <class T>
 class Reflector {
  public:
-  Reflector(Client& client, Resource resource, std::unique_ptr<Decoder<T>> decoder, Sink<T>& sink, Clock& clock, ReflectorOptions options = {});
+  Reflector(Client& client, Resource resource, std::unique_ptr<Decoder<T>> decoder, Sink<T>& sink, Clock& clock,
+            ReflectorOptions options = {});
 
   void run(const std::stop_token& stop);
 

@@ -17,10 +17,14 @@ std::string node(std::string_view name, int version) {
   return fmt::format(R"({{"metadata":{{"name":"{}","resourceVersion":"{}"}}}})", name, version);
 }
 net::Response list(int version, const std::vector<std::string>& items, std::string_view next = "") {
-  return {200, {}, fmt::format(R"({{"kind":"NodeList","metadata":{{"resourceVersion":"{}","continue":"{}"}},"items":[{}]}})", version, next,
-                               fmt::join(items, ","))};
+  return {200,
+          {},
+          fmt::format(R"({{"kind":"NodeList","metadata":{{"resourceVersion":"{}","continue":"{}"}},"items":[{}]}})", version,
+                      next, fmt::join(items, ","))};
 }
-std::string line(std::string_view type, const std::string& object) { return fmt::format(R"({{"type":"{}","object":{}}})", type, object) + "\n"; }
+std::string line(std::string_view type, const std::string& object) {
+  return fmt::format(R"({{"type":"{}","object":{}}})", type, object) + "\n";
+}
 net::Response answer(int status, std::string body) { return {status, {}, std::move(body)}; }
 net::Response gone() { return answer(410, R"({"kind":"Status","code":410,"reason":"Expired","message":"too old"})"); }
 
@@ -50,7 +54,8 @@ struct Script {
     return next;
   }};
   Client client{transport, {}, clock};
-  Reflector<Node> reflector{client, {.name = "nodes", .path = "/api/v1/nodes", .label_selector = ""}, make_node_decoder({}), seen, clock, {}};
+  Reflector<Node> reflector{
+      client, {.name = "nodes", .path = "/api/v1/nodes", .label_selector = ""}, make_node_decoder({}), seen, clock, {}};
 
   void play() {
     std::jthread mover([this](const std::stop_token& done) {
@@ -80,7 +85,8 @@ TEST(Reflector, ListsInPagesThenWatchesFromTheListsVersion) {
   EXPECT_FALSE(script.reflector.synced());
   script.play();
   EXPECT_EQ(script.seen.words, (std::vector<std::string>{"begin", "+a", "+b", "+c", "end 7", "+d", "-a"}));
-  EXPECT_EQ(script.asked(), (std::vector<std::string>{kFirstPage, "/api/v1/nodes?limit=500&continue=next%20page", watch_from(7), watch_from(9)}));
+  EXPECT_EQ(script.asked(),
+            (std::vector<std::string>{kFirstPage, "/api/v1/nodes?limit=500&continue=next%20page", watch_from(7), watch_from(9)}));
   EXPECT_TRUE(script.reflector.synced());
 }
 
@@ -97,8 +103,10 @@ TEST(Reflector, AsksForNoMoreThanMetadataWhereNoMoreIsKept) {
 
 TEST(Reflector, ResumesABrokenWatchFromTheLastWholeEvent) {
   Script script;
-  script.answers = {list(7, {}), answer(200, line("ADDED", node("a", 8)) + R"({"type":"ADDED","object":{"metadata":{"name":"half)"),
-                    fail(ErrorCode::kUnavailable, "connection reset"), answer(200, line("BOOKMARK", R"({"metadata":{"resourceVersion":"230"}})"))};
+  script.answers = {list(7, {}),
+                    answer(200, line("ADDED", node("a", 8)) + R"({"type":"ADDED","object":{"metadata":{"name":"half)"),
+                    fail(ErrorCode::kUnavailable, "connection reset"),
+                    answer(200, line("BOOKMARK", R"({"metadata":{"resourceVersion":"230"}})"))};
   script.play();
   EXPECT_EQ(script.seen.words, (std::vector<std::string>{"begin", "end 7", "+a"}));
   EXPECT_EQ(script.asked(), (std::vector<std::string>{kFirstPage, watch_from(7), watch_from(8), watch_from(8), watch_from(230)}));
@@ -109,7 +117,8 @@ TEST(Reflector, RelistsWhenTheWatchSaysGone) {
   script.answers = {list(7, {node("a", 1)}), gone(), list(20, {node("b", 15)}),
                     answer(200, line("ERROR", R"({"kind":"Status","code":410,"reason":"Expired"})")), list(30, {node("c", 25)})};
   script.play();
-  EXPECT_EQ(script.seen.words, (std::vector<std::string>{"begin", "+a", "end 7", "begin", "+b", "end 20", "begin", "+c", "end 30"}));
+  EXPECT_EQ(script.seen.words,
+            (std::vector<std::string>{"begin", "+a", "end 7", "begin", "+b", "end 20", "begin", "+c", "end 30"}));
 }
 
 TEST(Reflector, AServerThatAlwaysSaysGoneGetsTwoListsAMinute) {
@@ -178,7 +187,8 @@ TEST(Reflector, APartialListIsNeverComplete) {
   Script script;
   auto half = list(7, {node("a", 1), node("b", 2)}).body;
   half.resize(half.size() - 3);
-  script.answers = {answer(200, half), list(8, {node("a", 1)}, "p2"), fail(ErrorCode::kUnavailable, "reset"), list(9, {node("c", 3)})};
+  script.answers = {answer(200, half), list(8, {node("a", 1)}, "p2"), fail(ErrorCode::kUnavailable, "reset"),
+                    list(9, {node("c", 3)})};
   script.play();
   EXPECT_EQ(script.seen.words, (std::vector<std::string>{"begin", "+a", "begin", "+a", "begin", "+c", "end 9"}));
 }
@@ -205,7 +215,8 @@ TEST(Reflector, WaitsLongerAfterEachFailureAndAsLongAsTheServerAsks) {
 
 TEST(Reflector, AnUnreadableObjectHidesNoOther) {
   Script script;
-  script.answers = {list(7, {node("a", 1), R"({"metadata":{"labels":[]}})", node("b", 2)}), answer(200, "{]\n" + line("ADDED", node("c", 8)))};
+  script.answers = {list(7, {node("a", 1), R"({"metadata":{"labels":[]}})", node("b", 2)}),
+                    answer(200, "{]\n" + line("ADDED", node("c", 8)))};
   script.play();
   EXPECT_EQ(script.seen.words, (std::vector<std::string>{"begin", "+a", "+b", "end 7", "+c"}));
 }
@@ -220,7 +231,8 @@ TEST(Reflector, SaysWhatIsWrongUntilItIsWell) {
 TEST(ReflectorPhase, OnlyGoneStartsOver) {
   const Phase watching = Watching{ResourceVersion{"5"}};
   EXPECT_EQ(after_failure(watching, Error{ErrorCode::kGone, "", {}}), Phase{Listing{}});
-  for (const auto code : {ErrorCode::kUnavailable, ErrorCode::kThrottled, ErrorCode::kTimeout, ErrorCode::kDenied, ErrorCode::kInvalid}) {
+  for (const auto code :
+       {ErrorCode::kUnavailable, ErrorCode::kThrottled, ErrorCode::kTimeout, ErrorCode::kDenied, ErrorCode::kInvalid}) {
     EXPECT_EQ(after_failure(watching, Error{code, "", {}}), watching);
   }
 }
@@ -233,7 +245,15 @@ TEST(Client, SendsCredentialsAndReadsThemAnewAtA401) {
     sent.push_back(request.headers.back().value);
     return net::Response{request.headers.back().value == "Bearer new" ? 200 : 401, {}, "{}"};
   });
-  Client client(transport, {.path_prefix = "/k8s", .authorization = [&] { return token; }, .reload_credentials = [&] { token = "Bearer new"; return true; }}, clock);
+  Client client(transport,
+                {.path_prefix = "/k8s",
+                 .authorization = [&] { return token; },
+                 .reload_credentials =
+                     [&] {
+                       token = "Bearer new";
+                       return true;
+                     }},
+                clock);
   EXPECT_TRUE(client.send({.path = "/api"}, {}));
   EXPECT_EQ(sent, (std::vector<std::string>{"Bearer old", "Bearer new"}));
   EXPECT_EQ(transport.requests()[0].path, "/k8s/api");

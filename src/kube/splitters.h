@@ -52,7 +52,8 @@ class ItemSplitter {
     while (!bytes.empty()) {
       const std::size_t taken = in_item_ ? item_bytes(bytes) : envelope_bytes(bytes);
       bytes.remove_prefix(taken);
-      if (item_.size() > kMaxObject || envelope_.size() > kMaxObject) return fail(ErrorCode::kInvalid, "an object of the list is over 64 MiB");
+      if (item_.size() > kMaxObject || envelope_.size() > kMaxObject)
+        return fail(ErrorCode::kInvalid, "an object of the list is over 64 MiB");
       if (!in_item_ && !item_.empty()) {
         NW_TRY(on_item(std::string_view(item_)));
         item_.clear();

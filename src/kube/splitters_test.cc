@@ -32,8 +32,9 @@ TEST(ItemSplitter, CutsTheSameItemsHoweverTheBytesArrive) {
     std::string envelope;
     const auto items = items_of(kList, chunk, &envelope);
     ASSERT_EQ(items, (std::vector<std::string>{R"({"a":"}]\"{","b":[{"c":"\\"}]})", R"({"d":{"items":[{}]}})", "{}"})) << chunk;
-    EXPECT_EQ(parse_json(envelope)->dump(),
-              R"({"apiVersion":"v1","items":[],"kind":"NodeList","metadata":{"items":["no","{"],"resourceVersion":"7"},"x":"items"})");
+    EXPECT_EQ(
+        parse_json(envelope)->dump(),
+        R"({"apiVersion":"v1","items":[],"kind":"NodeList","metadata":{"items":["no","{"],"resourceVersion":"7"},"x":"items"})");
   }
 }
 

@@ -40,7 +40,9 @@ struct TextEqual {
   static std::string_view view(std::string_view text) { return text; }
   static std::string_view view(const Symbol::Entry* entry) { return entry->view(); }
   template <class A, class B>
-  bool operator()(const A& a, const B& b) const { return view(a) == view(b); }
+  bool operator()(const A& a, const B& b) const {
+    return view(a) == view(b);
+  }
 };
 
 struct Shard {

@@ -36,7 +36,8 @@ nodes::WriterOptions writer_options(const LabelerOptions& options, LabelerMetric
           .burst = options.burst,
           .workers = options.workers,
           .on_attempt = [&metrics](const nodes::Attempt& attempt) {
-            if (attempt.error != nullptr && attempt.error->code != ErrorCode::kNotFound && attempt.error->code != ErrorCode::kCancelled) {
+            if (attempt.error != nullptr && attempt.error->code != ErrorCode::kNotFound &&
+                attempt.error->code != ErrorCode::kCancelled) {
               metrics.failed_writes.add();
             }
           }};
@@ -46,11 +47,14 @@ nodes::WriterOptions writer_options(const LabelerOptions& options, LabelerMetric
 
 LabelerMetrics::LabelerMetrics(telemetry::Metrics& registry)
     : pod_events(registry.counter("labeler_events_processed_total", "Pod events worked off, by status.", {"status"})),
-      pod_event_seconds(registry.histogram("labeler_event_handling_duration_seconds", "From a pod event to its node being right, API time included.",
+      pod_event_seconds(registry.histogram("labeler_event_handling_duration_seconds",
+                                           "From a pod event to its node being right, API time included.",
                                            {.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10})),
       failed_writes(registry.counter("labeler_node_update_failures_total", "Node requests that failed, 404 excepted.")),
-      skipped_managed(registry.counter("labeler_node_labels_skipped_managed_total", "Times an opted-out node was left alone or stripped.")),
-      unversioned_images(registry.counter("labeler_dcgm_image_without_version_total", "DCGM images whose tag names no known major version.")),
+      skipped_managed(
+          registry.counter("labeler_node_labels_skipped_managed_total", "Times an opted-out node was left alone or stripped.")),
+      unversioned_images(
+          registry.counter("labeler_dcgm_image_without_version_total", "DCGM images whose tag names no known major version.")),
       queue_depth(registry.gauge("labeler_queue_depth", "Nodes that wait to be worked on.")),
       nodes_cached(registry.gauge("labeler_nodes_cached", "Nodes in the cache.")),
       pods_cached(registry.gauge("labeler_pods_cached", "Pods in the cache.")),
@@ -66,21 +70,23 @@ Labeler::Labeler(kube::Client& client, LabelerOptions options, telemetry::Metric
         writer_.forget(name);
         stripped_.with([&](auto& stripped) { stripped.erase(name); });
       }),
-      pods_(options_.labels, {.dirty = [this](const NodeName& name) { pod_changed(name); },
-                              .unversioned =
-                                  [this](std::string_view image) {
-                                    metrics_.unversioned_images.add();
-                                    telemetry::warn("a DCGM image names no version that is known", {{"image", std::string(image)}});
-                                  },
-                              .keep_pod_names = options_.name_pods}),
+      pods_(options_.labels,
+            {.dirty = [this](const NodeName& name) { pod_changed(name); },
+             .unversioned =
+                 [this](std::string_view image) {
+                   metrics_.unversioned_images.add();
+                   telemetry::warn("a DCGM image names no version that is known", {{"image", std::string(image)}});
+                 },
+             .keep_pod_names = options_.name_pods}),
       writer_(client, view_, clock, writer_options(options_, metrics_), [this](const NodeName& name) { queue_.add(name); }) {
   const kube::ReflectorOptions reading{.on_list = [this] { list_read(); }};
   node_reader_ = std::make_unique<kube::Reflector<kube::Node>>(client, kube::Resource{"nodes", "/api/v1/nodes"},
-                                                               kube::make_node_decoder(node_selection(options_.labels)), view_, clock, reading);
+                                                               kube::make_node_decoder(node_selection(options_.labels)), view_,
+                                                               clock, reading);
   for (const PodWatch& watch : pod_watches(options_.labels)) {
     pod_readers_.push_back(std::make_unique<kube::Reflector<kube::Pod>>(
-        client, kube::Resource{fmt::format("pods ({})", watch.name), "/api/v1/pods", watch.label_selector}, kube::make_pod_decoder(),
-        pods_.sink(watch.id), clock, reading));
+        client, kube::Resource{fmt::format("pods ({})", watch.name), "/api/v1/pods", watch.label_selector},
+        kube::make_pod_decoder(), pods_.sink(watch.id), clock, reading));
   }
 }
 
@@ -117,7 +123,8 @@ std::vector<std::jthread> Labeler::start_reading(const std::stop_token& stop) {
 }
 
 bool Labeler::synced() const {
-  return node_reader_->synced() && std::all_of(pod_readers_.begin(), pod_readers_.end(), [](const auto& reader) { return reader->synced(); });
+  return node_reader_->synced() &&
+         std::all_of(pod_readers_.begin(), pod_readers_.end(), [](const auto& reader) { return reader->synced(); });
 }
 
 void Labeler::list_read() {
@@ -225,7 +232,8 @@ Labeler::Readiness Labeler::readiness() const {
   std::string text;
   const auto report = [&](const auto& reader) {
     if (!reader.synced()) text += fmt::format("not read yet: {}\n", reader.resource().name);
-    if (const std::string trouble = reader.trouble(); !trouble.empty()) text += fmt::format("{}: {}\n", reader.resource().name, trouble);
+    if (const std::string trouble = reader.trouble(); !trouble.empty())
+      text += fmt::format("{}: {}\n", reader.resource().name, trouble);
   };
   report(*node_reader_);
   for (const auto& reader : pod_readers_) report(*reader);

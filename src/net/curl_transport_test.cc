@@ -235,7 +235,8 @@ TEST(CurlTransport, AnAnswerWithoutEndIsGivenUp) {
     const auto answer = transport->send({.path = path}, {});
     ASSERT_FALSE(answer);
     EXPECT_EQ(answer.error().code, ErrorCode::kUnavailable);
-    EXPECT_THAT(answer.error().message, testing::AnyOf(HasSubstr("larger than 16 MiB"), HasSubstr("oo large response headers"))) << path;
+    EXPECT_THAT(answer.error().message, testing::AnyOf(HasSubstr("larger than 16 MiB"), HasSubstr("oo large response headers")))
+        << path;
   }
 }
 

@@ -196,7 +196,8 @@ Error Easy::error(CURLcode code) const {
     case CURLE_UNSUPPORTED_PROTOCOL:
       return Error{ErrorCode::kInvalid, fmt::format("{}: not an origin like https://host:port", target_.endpoint.origin)};
     case CURLE_WRITE_ERROR:
-      return Error{ErrorCode::kUnavailable, fmt::format("{}: the answer is larger than {} MiB", target_.where, Transfer::kMostWhole >> 20)};
+      return Error{ErrorCode::kUnavailable,
+                   fmt::format("{}: the answer is larger than {} MiB", target_.where, Transfer::kMostWhole >> 20)};
     case CURLE_OPERATION_TIMEDOUT:
       return Error{ErrorCode::kUnavailable, fmt::format("{}: no connection within {} s", target_.where, kConnectMs / 1000)};
     default:

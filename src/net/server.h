@@ -25,7 +25,7 @@ class Server {
   // another method is 405, another path 404.
   static Result<std::unique_ptr<Server>> listen(const std::string& address, int port,
                                                 std::map<std::string, std::function<Page()>> pages);
-  virtual ~Server() = default;            // stops, waits for answers under way (at most 5 s)
+  virtual ~Server() = default;  // stops, waits for answers under way (at most 5 s)
   virtual int port() const = 0;
 };
 

@@ -42,17 +42,18 @@ class NodeView final : public kube::Sink<kube::Node> {
  private:
   using Shared = std::shared_ptr<const kube::Node>;
   struct Entry {
-    Shared cached;                      // never null
-    Shared overlay;                     // null: the cache is the freshest
-    std::uint32_t list = 0;             // the list that last showed it
-    std::uint32_t overlay_list = 0;     // the list under way, or the last one, when the overlay was made
+    Shared cached;  // never null
+    Shared overlay;  // null: the cache is the freshest
+    std::uint32_t list = 0;  // the list that last showed it
+    std::uint32_t overlay_list = 0;  // the list under way, or the last one, when the overlay was made
     const Shared& freshest() const { return overlay ? overlay : cached; }
   };
   struct State {
     std::unordered_map<kube::NodeName, Entry> entries;
     std::uint32_t list = 0;
-    kube::ResourceVersion newest;        // of all that was seen: lists, events, answers
-    kube::ResourceVersion before_list;   // the same when the list under way began; the list cannot be older, but for a restored etcd
+    kube::ResourceVersion newest;  // of all that was seen: lists, events, answers
+    kube::ResourceVersion
+        before_list;  // the same when the list under way began; the list cannot be older, but for a restored etcd
     void saw(const kube::ResourceVersion& version);
   };
   static bool overlay_outlives(const Entry& entry, const kube::Node& cached, std::uint32_t list);

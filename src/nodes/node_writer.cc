@@ -39,8 +39,14 @@ FlightLimit::Answer load_of(const Result<net::Response>& answer) {
 
 NodeWriter::NodeWriter(kube::Client& client, NodeView& freshest, Clock& clock, WriterOptions options,
                        std::function<void(const NodeName&)> wake)
-    : client_(client), freshest_(freshest), clock_(clock), options_(std::move(options)), wake_(std::move(wake)),
-      bucket_(Bucket(options_.qps, options_.burst)), flight_(FlightLimit(options_.workers)), gate_(Gate(kGateBackoff)) {}
+    : client_(client),
+      freshest_(freshest),
+      clock_(clock),
+      options_(std::move(options)),
+      wake_(std::move(wake)),
+      bucket_(Bucket(options_.qps, options_.burst)),
+      flight_(FlightLimit(options_.workers)),
+      gate_(Gate(kGateBackoff)) {}
 
 Outcome NodeWriter::apply(const NodeName& name, const Plan& plan, const std::stop_token& stop) {
   if (auto later = too_early(name, clock_.now())) return *later;
@@ -101,7 +107,8 @@ Weight NodeWriter::weight_for(const NodeName& name, const std::string& identity)
 }
 
 void NodeWriter::lighten(const NodeName& name, const std::string& identity, Weight least, const Error& error) {
-  telemetry::warn("the API server refuses a part of a node write; sending it without", {{"node", name.str()}, {"error", error.message}});
+  telemetry::warn("the API server refuses a part of a node write; sending it without",
+                  {{"node", name.str()}, {"error", error.message}});
   troubles_.with([&](auto& troubles) {
     Trouble& trouble = troubles[name];
     trouble.least = least;
@@ -110,7 +117,8 @@ void NodeWriter::lighten(const NodeName& name, const std::string& identity, Weig
 }
 
 // The next lighter weight whose body is another one and not empty.
-std::optional<Weight> NodeWriter::lighter_than(const NodePatch& wanted, Weight least, const Node& node, const NodePatch::Body& refused) {
+std::optional<Weight> NodeWriter::lighter_than(const NodePatch& wanted, Weight least, const Node& node,
+                                               const NodePatch::Body& refused) {
   for (const Weight lighter : {Weight::kMark, Weight::kVital}) {
     if (lighter <= least) continue;
     const auto body = wanted.lightened(lighter).body(node);
@@ -130,7 +138,8 @@ std::optional<Later> NodeWriter::too_early(const NodeName& name, MonoTime now) c
 }
 
 // The same body on the same node would be refused again; another body, or a node that changed, is worth a try.
-std::optional<Later> NodeWriter::still_refused(const NodeName& name, const std::string& identity, const Node& node, MonoTime now) const {
+std::optional<Later> NodeWriter::still_refused(const NodeName& name, const std::string& identity, const Node& node,
+                                               MonoTime now) const {
   return troubles_.with([&](const auto& troubles) -> std::optional<Later> {
     const auto place = troubles.find(name);
     if (place == troubles.end() || !place->second.refusal) return std::nullopt;
@@ -246,7 +255,8 @@ Later NodeWriter::back_off(const NodeName& name, const Error& error) {
   return Later{due, Later::Reason::kFailed, error.message};
 }
 
-Later NodeWriter::refuse(const NodeName& name, const std::string& identity, std::shared_ptr<const Node> node, const Error& error) {
+Later NodeWriter::refuse(const NodeName& name, const std::string& identity, std::shared_ptr<const Node> node,
+                         const Error& error) {
   const MonoTime now = clock_.now();
   const auto [until, news] = troubles_.with([&](auto& troubles) {
     Trouble& trouble = troubles[name];
@@ -254,10 +264,13 @@ Later NodeWriter::refuse(const NodeName& name, const std::string& identity, std:
     auto& refusal = trouble.refusal;
     const int times = refusal ? refusal->times + 1 : 1;
     const bool other = !refusal || refusal->why != error.message;
-    refusal = Refusal{identity, std::move(node), now + backoff_delay(kRefusedBackoff, times, seed_of(name)), times, error.message};
+    refusal = Refusal{identity, std::move(node), now + backoff_delay(kRefusedBackoff, times, seed_of(name)), times,
+                      error.message};
     return std::pair(refusal->until, other);
   });
-  if (news) telemetry::error("the API server refuses a node write; trying again at growing intervals", {{"node", name.str()}, {"error", error.message}});
+  if (news)
+    telemetry::error("the API server refuses a node write; trying again at growing intervals",
+                     {{"node", name.str()}, {"error", error.message}});
   return Later{until, Later::Reason::kRefused, error.message};
 }
 

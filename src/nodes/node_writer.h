@@ -65,7 +65,8 @@ class NodeWriter {
  public:
   using Plan = std::function<NodePatch(const kube::Node&)>;
   // `wake` puts a node into the work queue: called when there is room for a node that found none.
-  NodeWriter(kube::Client& client, NodeView& freshest, Clock& clock, WriterOptions options, std::function<void(const kube::NodeName&)> wake);
+  NodeWriter(kube::Client& client, NodeView& freshest, Clock& clock, WriterOptions options,
+             std::function<void(const kube::NodeName&)> wake);
 
   // Any thread, one caller per node at a time (the work queue sees to that). `plan` is called for each attempt, on the freshest
   // node of that moment, and must be pure.
@@ -82,8 +83,8 @@ class NodeWriter {
  private:
   // What is remembered of a node between tries. Only nodes in trouble, or with a place in the rate, have one.
   struct Refusal {
-    std::string identity;                                     // of the body that was refused
-    std::shared_ptr<const kube::Node> node;                   // on which it was planned
+    std::string identity;  // of the body that was refused
+    std::shared_ptr<const kube::Node> node;  // on which it was planned
     MonoTime until;
     int times = 0;
     std::string why;
@@ -92,15 +93,16 @@ class NodeWriter {
     int failures = 0;
     MonoTime not_before = MonoTime::min();
     std::string why;
-    std::optional<MonoTime> slot;                             // its place in the rate, kept while it waits
-    bool outcome_unknown = false;                             // an unguarded body may or may not have been done: look first
+    std::optional<MonoTime> slot;  // its place in the rate, kept while it waits
+    bool outcome_unknown = false;  // an unguarded body may or may not have been done: look first
     std::optional<Refusal> refusal;
-    Weight least = Weight::kOrnament;                         // of what is sent for the body `too_heavy`
-    std::string too_heavy;                                    // identity of a whole body of which a part was refused
+    Weight least = Weight::kOrnament;  // of what is sent for the body `too_heavy`
+    std::string too_heavy;  // identity of a whole body of which a part was refused
   };
 
   std::optional<Later> too_early(const kube::NodeName& name, MonoTime now) const;
-  std::optional<Later> still_refused(const kube::NodeName& name, const std::string& identity, const kube::Node& node, MonoTime now) const;
+  std::optional<Later> still_refused(const kube::NodeName& name, const std::string& identity, const kube::Node& node,
+                                     MonoTime now) const;
   std::optional<Later> claim(const kube::NodeName& name, MonoTime now);
   void notice(const kube::NodeName& name, std::string_view verb, const Result<net::Response>& answer);
   net::Header accept() const;
@@ -110,10 +112,12 @@ class NodeWriter {
   std::optional<Outcome> read(const kube::NodeName& name, const std::stop_token& stop);
   Weight weight_for(const kube::NodeName& name, const std::string& identity) const;
   void lighten(const kube::NodeName& name, const std::string& identity, Weight least, const Error& error);
-  static std::optional<Weight> lighter_than(const NodePatch& wanted, Weight least, const kube::Node& node, const NodePatch::Body& refused);
+  static std::optional<Weight> lighter_than(const NodePatch& wanted, Weight least, const kube::Node& node,
+                                            const NodePatch::Body& refused);
   void remember_unknown(const kube::NodeName& name, const NodePatch::Body& body);
   Later back_off(const kube::NodeName& name, const Error& error);
-  Later refuse(const kube::NodeName& name, const std::string& identity, std::shared_ptr<const kube::Node> node, const Error& error);
+  Later refuse(const kube::NodeName& name, const std::string& identity, std::shared_ptr<const kube::Node> node,
+               const Error& error);
   void settled(const kube::NodeName& name);
 
   kube::Client& client_;

@@ -24,18 +24,23 @@ using net::Response;
 const NodeName n1{"n1"};
 
 std::string node_json(int version, std::string_view labels = "{}", std::string_view taints = "[]") {
-  return fmt::format(R"({{"metadata":{{"name":"n1","uid":"u1","resourceVersion":"{}","labels":{}}},"spec":{{"taints":{}}}}})", version, labels, taints);
+  return fmt::format(R"({{"metadata":{{"name":"n1","uid":"u1","resourceVersion":"{}","labels":{}}},"spec":{{"taints":{}}}}})",
+                     version, labels, taints);
 }
 Response status(int code, std::string_view reason = "", std::vector<net::Header> headers = {}) {
-  return {code, std::move(headers), fmt::format(R"({{"kind":"Status","code":{},"reason":"{}","message":"because"}})", code, reason)};
+  return {code, std::move(headers),
+          fmt::format(R"({{"kind":"Status","code":{},"reason":"{}","message":"because"}})", code, reason)};
 }
-Response ok(int version, std::string_view labels = R"({"l":"1"})", std::string_view taints = "[]") { return {200, {}, node_json(version, labels, taints)}; }
+Response ok(int version, std::string_view labels = R"({"l":"1"})", std::string_view taints = "[]") {
+  return {200, {}, node_json(version, labels, taints)};
+}
 NodePatch label_wanted(const Node& node) { return std::move(NodePatch(node.name).label("l", "1")); }
 NodePatch taint_wanted(const Node& node) { return std::move(NodePatch(node.name).add_taint({"ours", "x", "NoSchedule", ""})); }
 
 class NodeWriterAnswers : public ::testing::Test {
  protected:
-  const kube::NodeSelection selection_{.labels = {.all = true, .keys = {}}, .annotations = {.all = true, .keys = {}}, .spec = true};
+  const kube::NodeSelection selection_{
+      .labels = {.all = true, .keys = {}}, .annotations = {.all = true, .keys = {}}, .spec = true};
   FakeClock clock_;
   std::deque<Result<Response>> script_;
   std::function<void(const Request&)> before_answer_ = [](const Request&) {};
@@ -52,7 +57,8 @@ class NodeWriterAnswers : public ::testing::Test {
   std::unique_ptr<NodeWriter> writer_ = make_writer({.field_manager = "labeler", .selection = selection_, .qps = -1});
 
   std::unique_ptr<NodeWriter> make_writer(WriterOptions options) {
-    return std::make_unique<NodeWriter>(client_, view_, clock_, std::move(options), [this](const NodeName& name) { woken_.push_back(name.str()); });
+    return std::make_unique<NodeWriter>(client_, view_, clock_, std::move(options),
+                                        [this](const NodeName& name) { woken_.push_back(name.str()); });
   }
   void watch_shows(const std::string& json) { view_.apply(*kube::make_node_decoder(selection_)->object(json)); }
   Outcome apply(const NodeWriter::Plan& plan = label_wanted) {
@@ -114,7 +120,8 @@ TEST_F(NodeWriterAnswers, A200GoesIntoTheOverlaySoTheNextWriteNeedsNoGet) {
   script_ = {ok(6), ok(7, R"({"l":"1","m":"2"})")};
   apply();
   EXPECT_TRUE(std::holds_alternative<Unchanged>(apply()));
-  EXPECT_TRUE(std::holds_alternative<Written>(apply([](const Node& node) { return std::move(NodePatch(node.name).label("l", "1").label("m", "2")); })));
+  EXPECT_TRUE(std::holds_alternative<Written>(
+      apply([](const Node& node) { return std::move(NodePatch(node.name).label("l", "1").label("m", "2")); })));
   EXPECT_EQ(verbs(), (Verbs{"PATCH", "PATCH"}));
   EXPECT_EQ(transport_.requests()[1].body, R"({"metadata":{"labels":{"m":"2"}}})");
 }
@@ -132,8 +139,9 @@ TEST_F(NodeWriterAnswers, A409IsPlannedAgainOnTheNewerNodeOfTheWatchAtOnce) {
   script_ = {status(409, "Conflict"), ok(7)};
   EXPECT_TRUE(std::holds_alternative<Written>(apply(taint_wanted)));
   EXPECT_EQ(verbs(), (Verbs{"PATCH", "PATCH"}));
-  EXPECT_EQ(transport_.requests()[1].body,
-            R"({"metadata":{"resourceVersion":"6"},"spec":{"taints":[{"key":"foreign","effect":"NoSchedule"},{"effect":"NoSchedule","key":"ours","value":"x"}]}})");
+  EXPECT_EQ(
+      transport_.requests()[1].body,
+      R"({"metadata":{"resourceVersion":"6"},"spec":{"taints":[{"key":"foreign","effect":"NoSchedule"},{"effect":"NoSchedule","key":"ours","value":"x"}]}})");
   EXPECT_EQ(slept_, 0) << "a conflict is news, not overload";
 }
 
@@ -249,7 +257,8 @@ TEST_F(NodeWriterAnswers, A404IsFinal) {
 }
 
 NodePatch heavy_and_light(const Node& node) {
-  return std::move(NodePatch(node.name).label("why", "ornament", Weight::kOrnament).label("state", "mark", Weight::kMark).unschedulable(true));
+  return std::move(
+      NodePatch(node.name).label("why", "ornament", Weight::kOrnament).label("state", "mark", Weight::kMark).unschedulable(true));
 }
 
 TEST_F(NodeWriterAnswers, A422CostsTheOrnamentNotTheCordon) {
@@ -306,7 +315,8 @@ TEST_F(NodeWriterAnswers, ARefusedWriteIsTriedAgainWhenThePlanChanges) {
   watch_shows(node_json(5));
   script_ = {status(403, "Forbidden"), ok(6)};
   apply();
-  EXPECT_TRUE(std::holds_alternative<Written>(apply([](const Node& node) { return std::move(NodePatch(node.name).label("l", "2")); })));
+  EXPECT_TRUE(
+      std::holds_alternative<Written>(apply([](const Node& node) { return std::move(NodePatch(node.name).label("l", "2")); })));
 }
 
 TEST_F(NodeWriterAnswers, RefusalsWaitTwiceAsLongEachTimeUpToTenMinutes) {
@@ -356,13 +366,15 @@ TEST_F(NodeWriterAnswers, APlanThatTurnsEmptyWhileItWaitsGivesItsPlaceBack) {
   EXPECT_EQ(wait_of(apply([](const Node& node) { return std::move(NodePatch(node.name).label("l", "2")); })), 200ms);
   EXPECT_TRUE(std::holds_alternative<Unchanged>(apply()));
   clock_.advance(200ms);
-  EXPECT_TRUE(std::holds_alternative<Written>(apply([](const Node& node) { return std::move(NodePatch(node.name).label("l", "3")); })));
+  EXPECT_TRUE(
+      std::holds_alternative<Written>(apply([](const Node& node) { return std::move(NodePatch(node.name).label("l", "3")); })));
 }
 
 TEST_F(NodeWriterAnswers, AServerThatCannotBeReachedHoldsUpEveryNode) {
   watch_shows(node_json(5));
   watch_shows(R"({"metadata":{"name":"n2","resourceVersion":"5"}})");
-  script_ = {fail(ErrorCode::kUnavailable, "connection refused"), Response{200, {}, R"({"metadata":{"name":"n2","resourceVersion":"6"}})"}};
+  script_ = {fail(ErrorCode::kUnavailable, "connection refused"),
+             Response{200, {}, R"({"metadata":{"name":"n2","resourceVersion":"6"}})"}};
   apply();
   const Outcome other = writer_->apply(NodeName{"n2"}, label_wanted, {});
   EXPECT_TRUE(std::holds_alternative<Later>(other)) << "one knock on a dead door is enough";
@@ -381,7 +393,8 @@ TEST_F(NodeWriterAnswers, ATimeOutDoesNotSayThatTheServerIsThereAgain) {
   clock_.advance(110ms);
   writer_->apply(NodeName{"n2"}, label_wanted, {});
   const Outcome third = writer_->apply(NodeName{"n3"}, label_wanted, {});
-  EXPECT_GT(wait_of(writer_->apply(NodeName{"n4"}, label_wanted, {})), 150ms) << "the second failure in a row, not the first again";
+  EXPECT_GT(wait_of(writer_->apply(NodeName{"n4"}, label_wanted, {})), 150ms)
+      << "the second failure in a row, not the first again";
   EXPECT_EQ(std::get<Later>(third).reason, Later::Reason::kFailed);
 }
 

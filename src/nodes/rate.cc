@@ -13,7 +13,7 @@ MonoTime Bucket::reserve(MonoTime now) {
   filled_ = std::max(now, filled_);
   tokens_ -= 1;
   if (tokens_ >= 0) return now;
-  constexpr double kFarAhead = 365.0 * 86400;    // seconds; beyond it a rate is none, and the arithmetic stays within its range
+  constexpr double kFarAhead = 365.0 * 86400;  // seconds; beyond it a rate is none, and the arithmetic stays within its range
   return now + std::chrono::duration_cast<Duration>(std::chrono::duration<double>(std::min(-tokens_ / per_second_, kFarAhead)));
 }
 

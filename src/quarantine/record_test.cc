@@ -52,10 +52,10 @@ TEST(Record, WhatCannotBeReadIsNamedAndCountsAsEmpty) {
     std::string_view key;
     std::string_view text;
   };
-  for (const auto& [key, text] : {Case{kEvents, "{broken"}, Case{kAppliedTaints, "[{broken"},
-                                  Case{kAppliedTaints, R"([{"key":1}])"}, Case{kAppliedTaints, R"({"key":"k"})"},
-                                  Case{kAppliedLabels, R"(["a"])"}, Case{kAppliedLabels, R"([{"priority":"x"}])"},
-                                  Case{kAppliedLabels, R"([{"priority":1e999}])"}, Case{kEvents, R"([{"version":1e999}])"}}) {
+  for (const auto& [key, text] :
+       {Case{kEvents, "{broken"}, Case{kAppliedTaints, "[{broken"}, Case{kAppliedTaints, R"([{"key":1}])"},
+        Case{kAppliedTaints, R"({"key":"k"})"}, Case{kAppliedLabels, R"(["a"])"}, Case{kAppliedLabels, R"([{"priority":"x"}])"},
+        Case{kAppliedLabels, R"([{"priority":1e999}])"}, Case{kEvents, R"([{"version":1e999}])"}}) {
     const ReadRecord read = read_record(node_with(key, text));
     ASSERT_EQ(read.unreadable.size(), 1U) << text;
     EXPECT_EQ(read.unreadable[0].annotation, key);

@@ -28,7 +28,8 @@ TEST(Conformance, TheSpecificationsCasesPass) {
   const std::string cases = std::string(NW_BINARY_DIR) + "/conformance-test-cases.jsonl";
   const Output made = run_command("'" + root + "/scripts/conformance.sh' --cases '" + cases + "'");
   ASSERT_EQ(made.status, 0) << made.output;
-  const Output judged = run_command("'" NW_BINARY_DIR "/bin/conformance' '" + cases + "' '" + root + "/tests/conformance/skips.tsv'");
+  const Output judged = run_command("'" NW_BINARY_DIR "/bin/conformance' '" + cases + "' '" + root +
+                                    "/tests/conformance/skips.tsv'");
   EXPECT_EQ(judged.status, 0) << judged.output;
   const auto lines = split(trimmed(judged.output), '\n');
   int passed = 0;

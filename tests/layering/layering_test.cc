@@ -82,10 +82,9 @@ const std::vector<Fence> kFences = {
 const std::set<std::string> kSystemFolders = {"arpa", "linux", "net", "netinet", "sys"};
 
 // Decisions that can be tested and measured alone: neither these files nor what they are linked with see net or telemetry.
-const std::vector<std::string> kPure = {"kube/objects",     "kube/symbol",      "kube/merge_patch",
-                                        "nodes/node_patch", "nodes/taint",      "labels/wanted",
-                                        "labels/to_patch",  "labels/pod_table", "labels/dcgm_version",
-                                        "quarantine/fold",  "quarantine/plan",  "quarantine/record",
+const std::vector<std::string> kPure = {"kube/objects",        "kube/symbol",     "kube/merge_patch", "nodes/node_patch",
+                                        "nodes/taint",         "labels/wanted",   "labels/to_patch",  "labels/pod_table",
+                                        "labels/dcgm_version", "quarantine/fold", "quarantine/plan",  "quarantine/record",
                                         "quarantine/tracking"};
 const std::vector<std::string> kNotPure = {"net", "telemetry"};
 

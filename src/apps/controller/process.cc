@@ -45,12 +45,18 @@ StopOnSignal::~StopOnSignal() {
 Result<std::unique_ptr<net::Server>> serve_health(const std::string& metrics_port, Health health) {
   const auto port = parse_int(metrics_port);
   if (!port || *port < 0 || *port > 65535) {
-    return fail(ErrorCode::kInvalid, fmt::format("--metrics-port: \"{}\" is no port; it takes a number from 0 to 65535", metrics_port));
+    return fail(ErrorCode::kInvalid,
+                fmt::format("--metrics-port: \"{}\" is no port; it takes a number from 0 to 65535", metrics_port));
   }
   const std::map<std::string, std::function<net::Page()>> pages = {
-      {"/healthz", [] { return net::Page{200, "ok"}; }},
+      {"/healthz",
+       [] {
+         return net::Page{200, "ok"};
+       }},
       {"/readyz", std::move(health.ready)},
-      {"/metrics", [text = std::move(health.metrics)] { return net::Page{200, text(), "text/plain; version=0.0.4; charset=utf-8"}; }}};
+      {"/metrics", [text = std::move(health.metrics)] {
+         return net::Page{200, text(), "text/plain; version=0.0.4; charset=utf-8"};
+       }}};
   auto both_families = net::Server::listen("::", static_cast<int>(*port), pages);
   if (both_families) return both_families;
   return net::Server::listen("0.0.0.0", static_cast<int>(*port), pages);   // a kernel without IPv6
@@ -58,9 +64,12 @@ Result<std::unique_ptr<net::Server>> serve_health(const std::string& metrics_por
 
 Result<Rate> rate_from_flags(double qps, int burst) {
   if (!std::isfinite(qps)) {
-    return fail(ErrorCode::kInvalid, fmt::format("--kube-api-qps: {} is no rate; it takes a number: 0 is 5, negative is no limit", qps));
+    return fail(ErrorCode::kInvalid,
+                fmt::format("--kube-api-qps: {} is no rate; it takes a number: 0 is 5, negative is no limit", qps));
   }
-  if (burst < 0) return fail(ErrorCode::kInvalid, fmt::format("--kube-api-burst: {} is negative; it takes a number of 0 (= 10) or more", burst));
+  if (burst < 0)
+    return fail(ErrorCode::kInvalid,
+                fmt::format("--kube-api-burst: {} is negative; it takes a number of 0 (= 10) or more", burst));
   return Rate{qps == 0 ? 5 : qps, burst == 0 ? 10.0 : burst};
 }
 
@@ -71,7 +80,8 @@ Result<int> workers_from_flag(int workers) {
 
 int run_controller(const std::string& name, const std::function<Result<int>(Clock&, const std::stop_token&)>& run) {
   const char* level = std::getenv("LOG_LEVEL");
-  telemetry::start_log({.module = name, .version = std::string(version()), .level = telemetry::level_from(level == nullptr ? "" : level)});
+  telemetry::start_log(
+      {.module = name, .version = std::string(version()), .level = telemetry::level_from(level == nullptr ? "" : level)});
   const StopOnSignal signals;
   const Result<int> result = run(Clock::real(), signals.token());
   if (result) return *result;

@@ -29,8 +29,8 @@ class StopOnSignal {
 };
 
 struct Health {
-  std::function<net::Page()> ready;       // 200 or 503 and why
-  std::function<std::string()> metrics;   // the exposition text
+  std::function<net::Page()> ready;  // 200 or 503 and why
+  std::function<std::string()> metrics;  // the exposition text
 };
 // kInvalid for a port that is no number from 0 to 65535; kUnavailable when it is taken.
 Result<std::unique_ptr<net::Server>> serve_health(const std::string& metrics_port, Health health);

@@ -11,8 +11,10 @@ tl::expected<FaultQuarantineFlags, FlagExit> read_fault_quarantine_flags(std::sp
   table.add("kubeconfig-path", flags.kubeconfig_path, "", "path of a kubeconfig; empty means the pod's service account");
   table.add("config-path", flags.config_path, flags.config_path, "the rule file, TOML");
   table.add("dry-run", flags.dry_run, "false", "mark nodes, act on none; not in this version yet");
-  table.add("circuit-breaker-enabled", flags.circuit_breaker_enabled, "true", "stop when too many nodes fall ill at once; not in this version yet");
-  table.add("gpu-node-label", flags.gpu_node_label, flags.gpu_node_label, "the label of the nodes that the circuit breaker counts");
+  table.add("circuit-breaker-enabled", flags.circuit_breaker_enabled, "true",
+            "stop when too many nodes fall ill at once; not in this version yet");
+  table.add("gpu-node-label", flags.gpu_node_label, flags.gpu_node_label,
+            "the label of the nodes that the circuit breaker counts");
   table.add("tls-enabled", flags.tls_enabled, "true", "accepted for old command lines and ignored: MongoDB only");
   table.add("database-client-cert-mount-path", flags.database_client_cert_mount_path, flags.database_client_cert_mount_path,
             "accepted for old command lines and ignored: MongoDB only");
@@ -20,7 +22,8 @@ tl::expected<FaultQuarantineFlags, FlagExit> read_fault_quarantine_flags(std::sp
             "accepted for old command lines and ignored: MongoDB only");
   table.add("kube-api-qps", flags.kube_api_qps, "5", "node writes per second; 0 means 5, negative means no limit");
   table.add("kube-api-burst", flags.kube_api_burst, "10", "node writes that may go at once after a quiet time; 0 means 10");
-  table.add("event-source", flags.event_source, "", "file:PATH, file:PATH?follow or file:- (standard input): health events as JSON lines");
+  table.add("event-source", flags.event_source, "",
+            "file:PATH, file:PATH?follow or file:- (standard input): health events as JSON lines");
   table.add("outcomes", flags.outcomes, "", "file for what became of each event, JSON lines; -: standard output");
   table.add("workers", flags.workers, "16", "nodes worked on at the same time, 1 to 256");
   table.add("print-only", flags.print_only, "false", "print what would be written, a line per write, and send nothing");

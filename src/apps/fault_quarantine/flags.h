@@ -16,7 +16,7 @@ struct FaultQuarantineFlags {
   bool dry_run = false;
   bool circuit_breaker_enabled = true;
   std::string gpu_node_label = "nvidia.com/gpu.present=true";
-  bool tls_enabled = true;                                                     // this and the next two: accepted, for MongoDB only
+  bool tls_enabled = true;  // this and the next two: accepted, for MongoDB only
   std::string database_client_cert_mount_path = "/etc/ssl/database-client";
   std::string mongo_client_cert_mount_path = "/etc/ssl/mongo-client";
   double kube_api_qps = 0;

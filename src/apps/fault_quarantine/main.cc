@@ -27,11 +27,13 @@ Result<config::FaultQuarantine> load_rules(const FaultQuarantineFlags& flags) {
   for (const config::Finding& finding : rules.findings) {
     fmt::print(stderr, "{}\n", config::to_text(finding, flags.config_path, rules.text));
   }
-  if (!rules.good()) return fail(ErrorCode::kInvalid, fmt::format("{}: the rule file is wrong; nothing was read or written", flags.config_path));
+  if (!rules.good())
+    return fail(ErrorCode::kInvalid, fmt::format("{}: the rule file is wrong; nothing was read or written", flags.config_path));
   return rules;
 }
 
-Result<quarantine::FaultQuarantineOptions> quarantine_options(const FaultQuarantineFlags& flags, const config::FaultQuarantine& rules) {
+Result<quarantine::FaultQuarantineOptions> quarantine_options(const FaultQuarantineFlags& flags,
+                                                              const config::FaultQuarantine& rules) {
   NW_TRY_ASSIGN(const int workers, workers_from_flag(flags.workers));
   NW_TRY_ASSIGN(const Rate rate, rate_from_flags(flags.kube_api_qps, flags.kube_api_burst));
   const quarantine::Options own{.label_prefix = rules.label_prefix};
@@ -71,7 +73,9 @@ Result<int> run(const FaultQuarantineFlags& flags, Clock& clock, const std::stop
   NW_TRY_ASSIGN(const auto health, serve_health(flags.metrics_port, {.ready = ready, .metrics = scrape}));
   telemetry::info("fault-quarantine starts", {{"cluster", cluster->source()}, {"events", source->description()}});
   if (flags.circuit_breaker_enabled) {
-    telemetry::warn("this version has no circuit breaker: nothing stops it when many nodes fall ill at once; --circuit-breaker-enabled=false says so");
+    telemetry::warn(
+        "this version has no circuit breaker: nothing stops it when many nodes fall ill at once; --circuit-breaker-enabled=false "
+        "says so");
   }
   NW_TRY_ASSIGN(const std::size_t left, controller.run(stop));
   if (left == 0) return 0;

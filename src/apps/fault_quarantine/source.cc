@@ -7,7 +7,8 @@
 namespace nodeward::apps {
 namespace {
 
-constexpr std::string_view kChoices = "name a source of events: --event-source file:PATH, file:PATH?follow or file:- (standard input)";
+constexpr std::string_view kChoices =
+    "name a source of events: --event-source file:PATH, file:PATH?follow or file:- (standard input)";
 
 Refusal no_postgres(std::string_view asked_by) {
   return {2, fmt::format("{}: this version does not read PostgreSQL yet; {}", asked_by, kChoices)};
@@ -19,11 +20,15 @@ Refusal by_environment(const EnvLookup& env) {
   if (!store) return {1, store.error().message};
   if (store->provider == "postgresql" || store->provider == "postgres") return no_postgres(store->source);
   if (!store->provider.empty()) {
-    return {1, fmt::format("{}: provider \"{}\" is not supported; PostgreSQL is (in a later version), or {}", store->source, store->provider, kChoices)};
+    return {1, fmt::format("{}: provider \"{}\" is not supported; PostgreSQL is (in a later version), or {}", store->source,
+                           store->provider, kChoices)};
   }
-  return {1, fmt::format("no source of events: MongoDB is not supported, and neither DATASTORE_PROVIDER, DATASTORE_YAML nor DATASTORE_YAML_PATH "
-                         "names PostgreSQL; {}",
-                         kChoices)};
+  return {
+      1,
+      fmt::format(
+          "no source of events: MongoDB is not supported, and neither DATASTORE_PROVIDER, DATASTORE_YAML nor DATASTORE_YAML_PATH "
+          "names PostgreSQL; {}",
+          kChoices)};
 }
 
 }  // namespace

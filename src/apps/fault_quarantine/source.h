@@ -19,6 +19,7 @@ struct Refusal {
 using EnvLookup = std::function<const char*(const char* name)>;   // nullptr: not set
 
 // nullopt: --event-source names lines of JSON, and nothing that is not built yet was asked for.
-std::optional<Refusal> refusal_of(const FaultQuarantineFlags& flags, const EnvLookup& env = [](const char* name) { return std::getenv(name); });
+std::optional<Refusal> refusal_of(
+    const FaultQuarantineFlags& flags, const EnvLookup& env = [](const char* name) { return std::getenv(name); });
 
 }  // namespace nodeward::apps

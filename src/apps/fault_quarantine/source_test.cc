@@ -25,7 +25,8 @@ TEST(EventSource, LinesAreTaken) {
 }
 
 TEST(EventSource, WithoutAFlagOnlyPostgresIsMeant) {
-  for (const Variables& variables : {Variables{}, Variables{{"MONGODB_URI", "mongodb://db"}}, Variables{{"DATASTORE_PROVIDER", "mongodb"}}}) {
+  for (const Variables& variables :
+       {Variables{}, Variables{{"MONGODB_URI", "mongodb://db"}}, Variables{{"DATASTORE_PROVIDER", "mongodb"}}}) {
     const auto refused = refusal({}, variables);
     ASSERT_TRUE(refused);
     EXPECT_EQ(refused->exit_code, 1);
@@ -46,8 +47,12 @@ TEST(EventSource, WhatIsNotBuiltYetIsRefusedInASentence) {
 }
 
 TEST(FaultQuarantineFlags, TakesUpstreamsCommandLine) {
-  const std::vector<std::string> args = {"--metrics-port=2112", "--dry-run=false", "--tls-enabled=false", "--circuit-breaker-enabled=true",
-                                         "--gpu-node-label=nvidia.com/gpu.present=true", "--event-source=file:x"};
+  const std::vector<std::string> args = {"--metrics-port=2112",
+                                         "--dry-run=false",
+                                         "--tls-enabled=false",
+                                         "--circuit-breaker-enabled=true",
+                                         "--gpu-node-label=nvidia.com/gpu.present=true",
+                                         "--event-source=file:x"};
   EXPECT_FALSE(refusal(args));
   EXPECT_EQ(refusal({"--no-such-flag"})->exit_code, 2);
 }

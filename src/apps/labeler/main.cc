@@ -19,7 +19,8 @@ namespace {
 
 Result<labels::LabelerOptions> labeler_options(const LabelerFlags& flags) {
   if (!flags.expected_device_counts_config_file.empty()) {
-    return fail(ErrorCode::kInvalid, "--expected-device-counts-config-file: this version does not count devices yet; leave the flag out");
+    return fail(ErrorCode::kInvalid,
+                "--expected-device-counts-config-file: this version does not count devices yet; leave the flag out");
   }
   NW_TRY_ASSIGN(const int workers, workers_from_flag(flags.workers));
   NW_TRY_ASSIGN(const Rate rate, rate_from_flags(flags.kube_api_qps, flags.kube_api_burst));
