@@ -5,6 +5,9 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -24,7 +27,14 @@ class FlagTable {
   template <class T>
   void add(const std::string& name, T& value, const std::string& default_text, const std::string& help) {
     known_.push_back({name, kind_of<T>(), default_text, help});
-    app_.add_option("--" + name, value);
+    if constexpr (std::is_same_v<T, int>) {
+      // An int of the command line has 64 bits: what does not fit ours is far out of range anyway, and is refused as such.
+      app_.add_option_function<std::int64_t>("--" + name, [&value](const std::int64_t& given) {
+        value = static_cast<int>(std::clamp<std::int64_t>(given, std::numeric_limits<int>::min(), std::numeric_limits<int>::max()));
+      });
+    } else {
+      app_.add_option("--" + name, value);
+    }
   }
 
   // What to print and how to end, when the flags are wrong or help was asked for.

@@ -7,9 +7,11 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <map>
 #include <string>
 
+#include "apps/flag_table.h"
 #include "base/json.h"
 #include "base/text.h"
 
@@ -122,6 +124,16 @@ TEST(GoFlags, GivesOneWordPerFlagAndNumbersInBaseTen) {
   const Recording recording;
   EXPECT_THAT(recording.ask({"-n", "0x10", "-v", "-n=0b11", "-kata-label=", "rest"}).value(),
               ElementsAre("--kata-label", "", "--n=3", "--v=true"));
+}
+
+TEST(FlagTable, ANumberThatGoTakesAndWeCannotHoldIsTheNearestWeCan) {
+  int workers = 16, burst = 10;
+  FlagTable table("labeler");
+  table.add("workers", workers, "16", "");
+  table.add("burst", burst, "10", "");
+  EXPECT_FALSE(table.read(Strings{"--workers", "99999999999", "--burst=-99999999999"}));
+  EXPECT_EQ(workers, std::numeric_limits<int>::max());
+  EXPECT_EQ(burst, std::numeric_limits<int>::min());
 }
 
 }  // namespace

@@ -15,6 +15,7 @@ namespace {
 
 constexpr int kDefaultPrecision = 6;
 constexpr int kMostPrecision = 100;
+constexpr std::size_t kMostLiteral = std::size_t{16} << 20;
 
 // What strings.quote escapes; the letter that follows the backslash.
 char escape_letter(char c) {
@@ -145,13 +146,17 @@ std::optional<std::string> show(char clause, int precision, Value value) {
   return value.is(Kind::kUint) ? std::optional(in_base(value.as_uint(), clause)) : std::nullopt;
 }
 
-std::size_t text_size(Value value) {
+// About the bytes of a value as text. Stops counting beyond `most`: parts may be shared, and a value of sixty doublings is soon
+// built but never walked to its end. One that nests too deep for the stack counts as too large.
+std::size_t text_size(Value value, std::size_t most, int levels = kMostLevels) {
   if (value.is(Kind::kString) || value.is(Kind::kBytes)) return 2 * value.text().size();
+  if (levels == 0) return most + 1;
   std::size_t size = 32;
+  const auto add = [&](Value part) { size += size > most ? 0 : text_size(part, most - size, levels - 1); };
   if (value.is(Kind::kList)) {
-    for (const Value item : value.items()) size += text_size(item);
+    for (const Value item : value.items()) add(item);
   } else if (value.is(Kind::kMap)) {
-    for (const Map::Entry& entry : value.entries().entries) size += text_size(entry.key) + text_size(entry.value);
+    for (const Map::Entry& entry : value.entries().entries) add(entry.key), add(entry.value);
   }
   return size;
 }
@@ -196,7 +201,11 @@ void append_literal_text(std::string& to, std::string_view text, bool bytes) {
   to += '"';
 }
 
-void append_literal(std::string& to, Value value) {
+void append_literal(std::string& to, Value value, int levels = kMostLevels) {
+  if (levels == 0 || to.size() > kMostLiteral) {
+    if (!to.ends_with("...")) to += "...";
+    return;
+  }
   switch (value.kind()) {
     case Kind::kUint: to += fmt::format("{}u", value.as_uint()); break;
     case Kind::kDouble: to += double_literal(value.as_double()); break;
@@ -210,15 +219,15 @@ void append_literal(std::string& to, Value value) {
         to += "optional.none()";
       } else {
         to += "optional.of(";
-        append_literal(to, *value.optional());
+        append_literal(to, *value.optional(), levels - 1);
         to += ')';
       }
       break;
     case Kind::kList: {
       to += '[';
-      for (std::size_t i = 0; i < value.items().size(); ++i) {
+      for (std::size_t i = 0; i < value.items().size() && to.size() <= kMostLiteral; ++i) {
         if (i > 0) to += ", ";
-        append_literal(to, value.items()[i]);
+        append_literal(to, value.items()[i], levels - 1);
       }
       to += ']';
       break;
@@ -228,9 +237,9 @@ void append_literal(std::string& to, Value value) {
       const auto entries = value.entries().entries;
       for (std::size_t i = 0; i < entries.size(); ++i) {
         if (i > 0) to += ", ";
-        append_literal(to, entries[i].key);
+        append_literal(to, entries[i].key, levels - 1);
         to += ": ";
-        append_literal(to, entries[i].value);
+        append_literal(to, entries[i].value, levels - 1);
       }
       to += '}';
       break;
@@ -271,7 +280,7 @@ Value formatted(Call& call, std::string_view form, std::span<const Value> args) 
       if (!clause) return Value::error("format() does not know this clause");
       if (used >= args.size()) return Value::error("format() has more clauses than values");
       const Value value = args[used++];
-      if (!call.charge_text(text_size(value))) return Call::exhausted();
+      if (!call.charge_text(text_size(value, call.text_left()))) return Call::exhausted();
       const auto shown = show(clause->letter, clause->precision, value);
       if (!shown) return call.error(fmt::format("format() cannot show a {} with %{}", type_name(value), clause->letter));
       text += *shown;

@@ -33,6 +33,8 @@ class Call {
     return budget_ >= 0;
   }
   bool charge_text(std::size_t bytes) { return charge(bytes / kBytesPerStep + 1); }
+  // More bytes than this cannot be paid for.
+  std::size_t text_left() const { return budget_ < 0 ? 0 : static_cast<std::size_t>(budget_) * kBytesPerStep; }
   std::int64_t budget_left() const { return budget_; }
   static Value exhausted() { return Value::error("the evaluation costs too much"); }
 

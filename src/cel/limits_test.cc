@@ -154,5 +154,25 @@ TEST(Limits, AnEvaluationHasACostBound) {
   EXPECT_EQ(run("'%s'.format(['x']) + ''.replace('', 'y')"), "\"xy\"");
 }
 
+// Sixty doublings share their parts: cheap to build, never to be walked in whole.
+TEST(Limits, SharedPartsAreNotWalkedForEver) {
+  const std::string shared = "[[1]]" + repeated(".map(x, [x, x])", 60);
+  for (const std::string& use : {shared + " == " + shared, shared + "[0] in " + shared, "'%s'.format(" + shared + ")"}) {
+    EXPECT_EQ(run(use), "error: the evaluation costs too much");
+  }
+  EXPECT_THAT(run("{}[" + shared + "]"), HasSubstr("no such key"));
+  EXPECT_LT(run(shared).size(), std::size_t{17} << 20);
+}
+
+TEST(Limits, DeepValuesDoNotOverflowTheStack) {
+  const auto deep = [](int maps) { return "[1]" + repeated(".map(x, " + repeated("[", 48) + "x" + repeated("]", 48) + ")", maps); };
+  on_small_stack([&] {
+    EXPECT_EQ(run(deep(400) + " == " + deep(400)), "error: the evaluation costs too much");
+    EXPECT_EQ(run("'%s'.format([" + deep(800) + "])"), "error: the evaluation costs too much");
+    EXPECT_THAT(run(deep(800)), HasSubstr("[..."));
+    EXPECT_EQ(run(deep(10) + " == " + deep(10)), "true");
+  });
+}
+
 }  // namespace
 }  // namespace nodeward::cel

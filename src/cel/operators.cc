@@ -114,24 +114,40 @@ Value apply_arithmetic(Operator op, Value a, Value b, Call& call) {
   return apply_time(op, a, b);
 }
 
-// The steps that comparing a value in whole takes.
-std::size_t weight(Value value) {
-  std::size_t steps = 1;
-  if (value.is(Kind::kString) || value.is(Kind::kBytes)) return steps + value.text().size() / 64;
-  if (value.is(Kind::kOptional) && value.optional() != nullptr) return steps + weight(*value.optional());
-  if (value.is(Kind::kList)) {
-    for (const Value item : value.items()) steps += weight(item);
+// Takes off the steps that comparing a value in whole costs. Ends as soon as nothing is left: parts may be shared, and a value of
+// sixty doublings is soon built but never walked to its end.
+void take_weight(Value value, std::int64_t& left, int levels = kMostLevels) {
+  --left;
+  if (levels == 0) left = -1;
+  if (left < 0) return;
+  if (value.is(Kind::kString) || value.is(Kind::kBytes)) {
+    left -= static_cast<std::int64_t>(value.text().size() / 64);
+  } else if (value.is(Kind::kOptional) && value.optional() != nullptr) {
+    take_weight(*value.optional(), left, levels - 1);
+  } else if (value.is(Kind::kList)) {
+    for (const Value item : value.items()) {
+      if (left < 0) return;
+      take_weight(item, left, levels - 1);
+    }
   } else if (value.is(Kind::kMap)) {
-    for (const Map::Entry& entry : value.entries().entries) steps += 1 + weight(entry.value);
+    for (const Map::Entry& entry : value.entries().entries) {
+      if (--left < 0) return;
+      take_weight(entry.value, left, levels - 1);
+    }
   }
-  return steps;
+}
+
+bool pays_for(Value value, Call& call) {
+  std::int64_t left = call.budget_left();
+  take_weight(value, left);
+  return call.charge(static_cast<std::size_t>(call.budget_left() - left));
 }
 
 bool pays_to_compare(Value a, Value b, Call& call) {
   if (a.kind() != b.kind() || a.is_numeric() || a.is(Kind::kBool)) return true;
   const bool differ_in_size = (a.is(Kind::kList) && a.items().size() != b.items().size()) ||
                               (a.is(Kind::kMap) && a.entries().entries.size() != b.entries().entries.size());
-  return differ_in_size || call.charge(weight(a));
+  return differ_in_size || pays_for(a, call);
 }
 
 Value apply_order(Operator op, Value a, Value b, Call& call) {
@@ -163,8 +179,9 @@ Value apply_in(Value item, Value range, Call& call) {
 }
 
 Value no_such_key(Value key, Call& call) {
-  return call.error(
-      fmt::format("no such key: {}", key.is(Kind::kString) ? std::string(key.text().substr(0, 200)) : to_cel_text(key)));
+  if (key.is(Kind::kString)) return call.error(fmt::format("no such key: {}", key.text().substr(0, 200)));
+  const bool has_parts = key.is(Kind::kList) || key.is(Kind::kMap) || key.is(Kind::kOptional) || key.is(Kind::kBytes);
+  return call.error(fmt::format("no such key: {}", has_parts ? std::string(type_name(key)) : to_cel_text(key)));
 }
 
 Value find_in_list(std::span<const Value> items, Value index) {

@@ -195,6 +195,9 @@ enum class Order : std::uint8_t { kLess, kEqual, kGreater, kUnordered, kNotCompa
 Order compare(Value a, Value b);   // kUnordered: a NaN takes part
 
 std::string_view type_name(Value value);   // "int", "google.protobuf.Timestamp", ...
+// Values nest as deep as an expression can build them; whatever walks one on the stack goes no deeper than this.
+inline constexpr int kMostLevels = 1000;
+// As an expression that yields the value; "..." stands for what lies deeper than kMostLevels or beyond 16 MiB.
 std::string to_cel_text(Value value);      // as an expression that yields the value: 24.0, 7u, "a\"b", {"k": [1, null]}
 
 }  // namespace nodeward::cel

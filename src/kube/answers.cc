@@ -35,8 +35,9 @@ Error error_of(const Status& status, int http_code) {
 
 std::optional<std::chrono::milliseconds> parse_retry_after(std::string_view value, WallTime now) {
   const std::string text(trimmed(value));
-  // A day is as good as for ever; the bound keeps the arithmetic from overflowing.
-  const auto bounded = [](std::int64_t seconds) { return std::chrono::seconds(std::clamp<std::int64_t>(seconds, 0, 86400)); };
+  const auto bounded = [](std::int64_t seconds) {
+    return std::chrono::seconds(std::clamp<std::int64_t>(seconds, 0, kMostRetryAfter.count()));
+  };
   if (const auto seconds = parse_int(text)) return bounded(*seconds);
   std::tm parts{};
   if (strptime(text.c_str(), "%a, %d %b %Y %H:%M:%S GMT", &parts) == nullptr) return std::nullopt;

@@ -17,8 +17,6 @@
 
 namespace nodeward::kube {
 
-inline constexpr Duration kMostRetryAfter = 2min;      // a server that says "in an hour" is asked before that
-
 struct ClientOptions {
   std::string path_prefix = {};                        // of the server's URL: "/k8s/clusters/c-1", no slash at the end
   std::string user_agent = "nodeward";

@@ -134,6 +134,13 @@ TEST(ListMeta, GivesVersionAndNextPage) {
   EXPECT_FALSE(decode_list_meta(R"({"kind":"Status"})"));
 }
 
+TEST(ListMeta, MembersOfAnotherTypeCountAsMissing) {
+  const auto meta = decode_list_meta(R"({"metadata":{"resourceVersion":12,"continue":null},"items":[]})");
+  ASSERT_TRUE(meta) << meta.error().message;
+  EXPECT_TRUE(meta->version.empty());
+  EXPECT_EQ(meta->continue_token, "");
+}
+
 TEST(Answers, SayWhatToDoNext) {
   EXPECT_EQ(error_of(decode_status(R"({"kind":"Status","code":409,"reason":"Conflict","message":"modified"})"), 409).message, "409 Conflict: modified");
   EXPECT_EQ(error_of(decode_status("upstream down\nlong page"), 503).code, ErrorCode::kThrottled);
@@ -145,13 +152,28 @@ TEST(Answers, SayWhatToDoNext) {
   EXPECT_EQ(error_of({}, 504).code, ErrorCode::kTimeout);
 }
 
+TEST(Answers, AStatusOfOddShapeCostsItsOddPartsOnly) {
+  EXPECT_EQ(error_of(decode_status(R"({"kind":"Status","code":"410","reason":{},"message":null})"), 422).message, "422 no message");
+  EXPECT_EQ(error_of(decode_status(R"({"kind":"Status","code":1.5,"reason":"Odd","message":"m"})"), 500).message, "500 Odd: m");
+  EXPECT_EQ(error_of(decode_status(R"({"kind":7})"), 500).code, ErrorCode::kUnavailable);
+  const auto event = make_node_decoder({})->event(R"({"type":"ERROR","object":{"kind":"Status","code":"410","message":[1]}})");
+  ASSERT_TRUE(event) << event.error().message;
+  EXPECT_TRUE(std::holds_alternative<WatchFailed>(event->what));
+}
+
+TEST(Answers, AnAbsurdRetryAfterIsTwoMinutes) {
+  const WallTime now{std::chrono::seconds{1788246000}};
+  EXPECT_EQ(parse_retry_after("1000000000", now), 2min);
+  EXPECT_EQ(parse_retry_after("Tue, 01 Sep 2099 07:00:10 GMT", now), 2min);
+}
+
 TEST(Answers, RetryAfterIsSecondsOrADate) {
   const WallTime now{std::chrono::seconds{1788246000}};   // Tue, 01 Sep 2026 07:00:00 GMT
   EXPECT_EQ(parse_retry_after("3", now), 3s);
   EXPECT_EQ(parse_retry_after("-3", now), 0s);
   EXPECT_EQ(parse_retry_after("Tue, 01 Sep 2026 07:00:10 GMT", now), 10s);
   EXPECT_EQ(parse_retry_after("Tue, 01 Sep 2026 06:00:10 GMT", now), 0s);
-  EXPECT_EQ(parse_retry_after("Fri, 31 Dec 9999 23:59:59 GMT", now), 24h) << "beyond what a clock can count";
+  EXPECT_EQ(parse_retry_after("Fri, 31 Dec 9999 23:59:59 GMT", now), 2min) << "beyond what a clock can count";
   EXPECT_FALSE(parse_retry_after("soon", now));
 }
 

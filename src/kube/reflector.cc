@@ -11,10 +11,7 @@
 namespace nodeward::kube {
 namespace {
 
-// An undecodable object is left out and named: one odd object must not hide the other thousands.
-void report_bad_object(const Resource& resource, const Error& error) {
-  telemetry::warn("an object cannot be read and is left out", {{"resource", resource.name}, {"error", error.message}});
-}
+constexpr Duration kOddNewsEvery = 10s;
 
 std::string selector_of(const Resource& resource) {
   return resource.label_selector.empty() ? "" : "&labelSelector=" + url_encoded(resource.label_selector);
@@ -50,26 +47,20 @@ void Reflector<T>::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     if (std::holds_alternative<Listing>(phase) && !clock_.sleep_for(list_wait(), stop)) return;
     heard_ = false;
-    const bool listing = std::holds_alternative<Listing>(phase);
+    const MonoTime began = clock_.now();
     Result<Phase> next = std::visit([&](auto& at) { return step(at, stop); }, phase);
     if (stop.stop_requested()) return;
-    if (heard_) failures = 0;
-    if (next) {
-      phase = std::move(*next);
-      if (heard_) continue;
-    } else {
-      phase = after_failure(phase, next.error());
-      settle_in(next.error().message);
-      // list_wait() keeps that from turning hot; a list that itself is gone, its pages outlived, waits like any other failure.
-      if (next.error().code == ErrorCode::kGone && !listing) continue;
-    }
-    // A watch that ended without a word is no failure, but must not be asked for again in a tight loop either.
-    Duration wait = 200ms;
-    if (!next) {
-      const Duration asked = next.error().retry_after.value_or(0ms);
-      wait = std::max(std::min(asked, kMostRetryAfter), backoff_delay(options_.backoff, ++failures, seed));
-    }
-    if (!clock_.sleep_for(wait, stop)) return;
+    const bool listed = std::holds_alternative<Listing>(phase);
+    if (!next) settle_in(next.error().message);
+    const bool gone = !next && next.error().code == ErrorCode::kGone;
+    phase = next ? std::move(*next) : after_failure(phase, next.error());
+    if (listed && std::holds_alternative<Watching>(phase)) continue;
+    if (gone && !listed) continue;                               // list_wait() keeps that from turning hot
+    // A watch may end at any time. One that ends as soon as it is there, whatever it brought, is a failure of the server's: as
+    // with one that is refused, each asks for a longer wait.
+    if (heard_ && clock_.now() - began >= options_.sound_watch) failures = 0;
+    const Duration asked = next ? Duration::zero() : next.error().retry_after.value_or(0ms);
+    if (!clock_.sleep_for(std::max(asked, backoff_delay(options_.backoff, ++failures, seed)), stop)) return;
   }
 }
 
@@ -78,12 +69,15 @@ Result<Phase> Reflector<T>::step(const Listing&, const std::stop_token& stop) {
   sink_.list_begins();
   ListMeta meta;
   do {
-    NW_TRY_ASSIGN(meta, read_page(meta.continue_token, stop));
+    const std::string page = std::move(meta.continue_token);
+    NW_TRY_ASSIGN(meta, read_page(page, stop));
+    if (!page.empty() && meta.continue_token == page) {
+      return fail(ErrorCode::kInvalid, fmt::format("list of {}: a page names itself as the next one", resource_.name));
+    }
   } while (!meta.continue_token.empty());
   sink_.list_ends(meta.version);
   lists_.push_back(clock_.now());
   synced_ = true;
-  heard_ = true;
   settle_in("");
   options_.on_list();
   malloc_trim(0);   // the buffers of a list are megabytes that nobody needs until the next one
@@ -99,7 +93,7 @@ Result<ListMeta> Reflector<T>::read_page(const std::string& continue_token, cons
   const auto on_item = [&](std::string_view json) -> Result<> {
     Result<T> object = decoder_->object(json);
     if (!object) {
-      report_bad_object(resource_, object.error());
+      report_odd("an object cannot be read and is left out", object.error().message);
       return {};
     }
     sink_.apply(std::move(*object));
@@ -132,7 +126,7 @@ template <class T>
 Result<> Reflector<T>::take(Watching& at, std::string_view line) {
   Result<WatchEvent<T>> event = decoder_->event(line);
   if (!event) {
-    report_bad_object(resource_, event.error());
+    report_odd("an object cannot be read and is left out", event.error().message);
     return {};
   }
   if (auto* failed = std::get_if<WatchFailed>(&event->what)) {
@@ -142,10 +136,23 @@ Result<> Reflector<T>::take(Watching& at, std::string_view line) {
   if (auto* applied = std::get_if<Applied<T>>(&event->what)) sink_.apply(std::move(applied->object));
   if (auto* deleted = std::get_if<Deleted<T>>(&event->what)) sink_.remove(deleted->last);
   if (auto* unknown = std::get_if<UnknownEvent>(&event->what)) {
-    telemetry::warn("a watch event of unknown type is ignored", {{"resource", resource_.name}, {"type", unknown->type}});
+    report_odd("a watch event of unknown type is ignored", unknown->type);
   }
   if (!event->version.empty()) at.from = event->version;
   return {};
+}
+
+// One odd object must not hide the other thousands: it is left out and named. A flood of them must not fill the log: of more
+// than one in ten seconds the next line tells the number.
+template <class T>
+void Reflector<T>::report_odd(std::string_view what, const std::string& why) {
+  const MonoTime now = clock_.now();
+  if (odd_again_ && now < *odd_again_) {
+    ++odd_unsaid_;
+    return;
+  }
+  telemetry::warn(what, {{"resource", resource_.name}, {"error", why}, {"more_before", std::to_string(std::exchange(odd_unsaid_, 0))}});
+  odd_again_ = now + kOddNewsEvery;
 }
 
 // Says what is wrong once, and once when it is well again.

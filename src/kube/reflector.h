@@ -47,6 +47,7 @@ struct ReflectorOptions {
   int page_size = 500;
   int watch_seconds = 300;             // then the server ends the watch in order and it is resumed
   Duration silence = 30s;              // beyond watch_seconds without a byte: the stream is given up
+  Duration sound_watch = 5s;           // a watch that lasted this long and brought something ends a row of failures
   BackoffShape backoff{.first = 200ms, .most = 10s, .factor = 2.0, .jitter = 0.2};
   // Lists are the dearest requests there are; a server that answers 410 each time gets no more than two a minute.
   int lists_per_minute = 2;
@@ -74,6 +75,7 @@ class Reflector {
   Result<ListMeta> read_page(const std::string& continue_token, const std::stop_token& stop);
   Result<> take(Watching& at, std::string_view line);
   void settle_in(const std::string& trouble);
+  void report_odd(std::string_view what, const std::string& why);
   Duration list_wait();
 
   Client& client_;
@@ -84,6 +86,8 @@ class Reflector {
   const ReflectorOptions options_;
   std::vector<MonoTime> lists_;        // when the last whole lists ended, at most lists_per_minute of them
   bool heard_ = false;                 // the watch in hand has brought something
+  std::optional<MonoTime> odd_again_;  // when the next odd object may have a line of the log
+  std::uint64_t odd_unsaid_ = 0;
   std::atomic<bool> synced_ = false;
   Guarded<std::string> trouble_;
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <deque>
 #include <thread>
 
@@ -142,6 +143,35 @@ TEST(Reflector, ARetryAfterOfADayIsCutToTwoMinutes) {
   script.play();
   ASSERT_EQ(script.times.size(), 2U);
   EXPECT_EQ(script.times[1] - script.times[0], 2min);
+}
+
+// Seconds between the first and the last of `asked` requests, each answered by `each`.
+Duration span_of(Script& script, const std::function<net::Response()>& each, int asked = 12) {
+  for (int i = 0; i < asked; ++i) script.answers.emplace_back(each());
+  script.play();
+  return script.times.back() - script.times.front();
+}
+
+TEST(Reflector, AListThatIsAlwaysGoneIsAskedForMoreAndMoreSeldom) {
+  Script script;
+  EXPECT_GE(span_of(script, gone), 50s);
+}
+
+TEST(Reflector, AWatchThatEndsAsSoonAsItIsThereIsAskedForMoreAndMoreSeldom) {
+  const std::array<std::string, 4> bodies = {"", line("MODIFIED", node("a", 8)), line("BOOKMARK", R"({"metadata":{}})"),
+                                             line("MODIFIED", node("a", 8)) + line("ERROR", R"({"kind":"Status","code":500})")};
+  for (const std::string& body : bodies) {
+    Script script;
+    script.answers = {list(7, {})};
+    EXPECT_GE(span_of(script, [&] { return answer(200, body); }), 50s) << body;
+  }
+}
+
+TEST(Reflector, APageThatNamesItselfAsTheNextIsAFailure) {
+  Script script;
+  EXPECT_GE(span_of(script, [] { return list(7, {node("a", 1)}, "same"); }), 10s);
+  EXPECT_FALSE(script.reflector.synced());
+  EXPECT_NE(script.reflector.trouble().find("names itself"), std::string::npos);
 }
 
 TEST(Reflector, APartialListIsNeverComplete) {

@@ -6,6 +6,7 @@
 #include <thread>
 #include <variant>
 
+#include "base/overload.h"
 #include "labels/to_patch.h"
 #include "telemetry/log.h"
 
@@ -21,11 +22,6 @@ namespace {
 constexpr int kRounds = 3;
 // Then the node is looked at once more after this.
 constexpr Duration kTruce = 1s;
-
-template <class... F>
-struct Overload : F... {
-  using F::operator()...;
-};
 
 // For its place in the rate: the attempt is still to come.
 bool waits_in_line(const nodes::Outcome& outcome) {

@@ -222,6 +222,23 @@ TEST(CurlTransport, AnAnswerCutShortIsUnavailable) {
   EXPECT_EQ((*stream)->read(10s, {}).error().code, ErrorCode::kUnavailable);
 }
 
+TEST(CurlTransport, AnAnswerWithoutEndIsGivenUp) {
+  TestServer server([](Connection& connection) {
+    const bool headers = connection.request().starts_with("GET /headers");
+    connection.write(headers ? "HTTP/1.1 200 OK\r\n" : "HTTP/1.1 500 Odd\r\nContent-Length: 1000000000000\r\n\r\n");
+    const std::string line = "x-filler: " + std::string(10'000, 'y') + "\r\n";
+    while (connection.write(line)) {
+    }
+  });
+  const auto transport = transport_to(server);
+  for (const char* path : {"/headers", "/body"}) {
+    const auto answer = transport->send({.path = path}, {});
+    ASSERT_FALSE(answer);
+    EXPECT_EQ(answer.error().code, ErrorCode::kUnavailable);
+    EXPECT_THAT(answer.error().message, testing::AnyOf(HasSubstr("larger than 16 MiB"), HasSubstr("oo large response headers"))) << path;
+  }
+}
+
 TEST(CurlTransport, CarriesManyRequestsAtATime) {
   constexpr int kRequests = 200;
   std::latch all_asked(kRequests);

@@ -32,7 +32,12 @@ std::size_t on_header(char* data, std::size_t, std::size_t size, void* transfer)
 }
 
 std::size_t on_body(char* data, std::size_t, std::size_t size, void* transfer) {
-  return static_cast<Transfer*>(transfer)->on_body({data, size}) ? size : CURL_WRITEFUNC_PAUSE;
+  switch (static_cast<Transfer*>(transfer)->on_body({data, size})) {
+    case Transfer::Taken::kAll: return size;
+    case Transfer::Taken::kNothingYet: return CURL_WRITEFUNC_PAUSE;
+    case Transfer::Taken::kTooMuch: break;
+  }
+  return 0;  // fewer bytes than given: CURLE_WRITE_ERROR
 }
 
 // A peer that went away without a word is noticed after 15 s of silence and four unanswered probes, or 30 s after bytes that
@@ -190,6 +195,8 @@ Error Easy::error(CURLcode code) const {
     case CURLE_URL_MALFORMAT:
     case CURLE_UNSUPPORTED_PROTOCOL:
       return Error{ErrorCode::kInvalid, fmt::format("{}: not an origin like https://host:port", target_.endpoint.origin)};
+    case CURLE_WRITE_ERROR:
+      return Error{ErrorCode::kUnavailable, fmt::format("{}: the answer is larger than {} MiB", target_.where, Transfer::kMostWhole >> 20)};
     case CURLE_OPERATION_TIMEDOUT:
       return Error{ErrorCode::kUnavailable, fmt::format("{}: no connection within {} s", target_.where, kConnectMs / 1000)};
     default:

@@ -90,24 +90,25 @@ void Transfer::on_header_line(std::string_view line) {
   }
 }
 
-bool Transfer::on_body(std::string_view bytes) {
+Transfer::Taken Transfer::on_body(std::string_view bytes) {
   if (kind_ == Kind::kWhole) {
+    if (answer_.body.size() + bytes.size() > kMostWhole) return Taken::kTooMuch;
     answer_.body.append(bytes);
-    return true;
+    return Taken::kAll;
   }
   {
     const std::lock_guard lock(mutex_);
     if (buffered_ + bytes.size() > kMostBuffered) {
       paused_ = true;
-      return false;
+      return Taken::kNothingYet;
     }
-    if (bytes.empty()) return true;
+    if (bytes.empty()) return Taken::kAll;
     if (chunks_.empty() || chunks_.back().size() + bytes.size() > kChunk) chunks_.emplace_back();
     chunks_.back().append(bytes);
     buffered_ += bytes.size();
   }
   changed_.notify_all();
-  return true;
+  return Taken::kAll;
 }
 
 void Transfer::finish(std::optional<Error> error) {

@@ -23,6 +23,8 @@ class Transfer {
 
   // A stream holds at most this much unread; it goes on when the reader has taken half of it.
   static constexpr std::size_t kMostBuffered = 8 * 1024 * 1024;
+  // A whole answer is one object (etcd refuses values over 1.5 MiB) or an error; one that never ends must not fill the memory.
+  static constexpr std::size_t kMostWhole = 16 * 1024 * 1024;
 
   Transfer(Kind kind, Request request) : kind_(kind), request_(std::move(request)) {}
 
@@ -42,8 +44,9 @@ class Transfer {
   Result<Read> read(Duration patience, const std::stop_token& stop);  // the caller
 
   // The loop thread.
-  void on_header_line(std::string_view line);
-  bool on_body(std::string_view bytes);  // false: no room, nothing was taken; pause
+  enum class Taken { kAll, kNothingYet, kTooMuch };  // kNothingYet: no room; pause. kTooMuch: end the request
+  void on_header_line(std::string_view line);  // libcurl bounds the headers of an answer
+  Taken on_body(std::string_view bytes);
   void finish(std::optional<Error> error);
 
  private:

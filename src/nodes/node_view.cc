@@ -1,5 +1,6 @@
 #include "nodes/node_view.h"
 
+#include <compare>
 #include <optional>
 #include <utility>
 
@@ -35,7 +36,7 @@ void NodeView::answered(Node node) {
     if (place == state.entries.end()) return;    // deleted meanwhile, and the watch was quicker to say so
     Entry& entry = place->second;
     const auto order = compare(entry.cached->version, shared->version);
-    if (order && *order >= 0) return;            // the watch was quicker, be it with another node of this name
+    if (order && std::is_gteq(*order)) return;            // the watch was quicker, be it with another node of this name
     entry.overlay = shared;
     entry.overlay_list = state.list;
     state.saw(shared->version);
@@ -59,13 +60,13 @@ void NodeView::list_begins() {
 
 void NodeView::State::saw(const kube::ResourceVersion& version) {
   const auto order = compare(newest, version);
-  if (!order || *order < 0) newest = version;
+  if (!order || std::is_lt(*order)) newest = version;
 }
 
 bool NodeView::overlay_outlives(const Entry& entry, const Node& cached, std::uint32_t list) {
   if (!entry.overlay || entry.overlay->uid != cached.uid) return false;
   const auto order = compare(cached.version, entry.overlay->version);
-  if (order) return *order < 0;
+  if (order) return std::is_lt(*order);
   return entry.overlay_list == list;         // no order between the two: a list begun after the answer is newer
 }
 
@@ -102,7 +103,7 @@ void NodeView::list_ends(const kube::ResourceVersion& version) {
   const auto changes = state_.with([&](State& state) {
     std::vector<Change> found;
     const auto order = compare(version, state.before_list);
-    const bool restored = order && *order < 0;
+    const bool restored = order && std::is_lt(*order);
     if (restored) state.newest = version;
     state.saw(version);
     for (auto place = state.entries.begin(); place != state.entries.end();) {

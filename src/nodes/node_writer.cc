@@ -80,12 +80,7 @@ Outcome NodeWriter::apply(const NodeName& name, const Plan& plan, const std::sto
       case ErrorCode::kInvalid: {
         const auto lighter = lighter_than(wanted, least, *node, *body);
         if (!lighter) return refuse(name, whole->identity, node, error);
-        telemetry::warn("the API server refuses a part of a node write; sending it without", {{"node", name.str()}, {"error", error.message}});
-        troubles_.with([&](auto& troubles) {
-          Trouble& trouble = troubles[name];
-          trouble.least = *lighter;
-          trouble.too_heavy = whole->identity;
-        });
+        lighten(name, whole->identity, *lighter, error);
         continue;
       }
       case ErrorCode::kDenied: return refuse(name, whole->identity, node, error);
@@ -102,6 +97,15 @@ Weight NodeWriter::weight_for(const NodeName& name, const std::string& identity)
   return troubles_.with([&](const auto& troubles) {
     const auto place = troubles.find(name);
     return place != troubles.end() && place->second.too_heavy == identity ? place->second.least : Weight::kOrnament;
+  });
+}
+
+void NodeWriter::lighten(const NodeName& name, const std::string& identity, Weight least, const Error& error) {
+  telemetry::warn("the API server refuses a part of a node write; sending it without", {{"node", name.str()}, {"error", error.message}});
+  troubles_.with([&](auto& troubles) {
+    Trouble& trouble = troubles[name];
+    trouble.least = least;
+    trouble.too_heavy = identity;
   });
 }
 
@@ -155,6 +159,13 @@ net::Header NodeWriter::accept() const {
   return {"Accept", std::string(kube::accept_object(kube::detail_of(options_.selection)))};
 }
 
+// Another node's body would put that node into the view under a write of ours.
+Result<Node> NodeWriter::node_in(const net::Response& answer, const NodeName& name) const {
+  NW_TRY_ASSIGN(Node node, kube::make_node_decoder(options_.selection)->object(answer.body));
+  if (node.name != name) return fail(ErrorCode::kInvalid, fmt::format("the answer is the node {}", node.name.str()));
+  return node;
+}
+
 Result<Node> NodeWriter::patch(const NodeName& name, const NodePatch::Body& body, const std::stop_token& stop) {
   // The server gives up before we do, so that a body given up on here does not land late.
   net::Request request{.method = "PATCH",
@@ -166,7 +177,7 @@ Result<Node> NodeWriter::patch(const NodeName& name, const NodePatch::Body& body
   for (const NodeName& next : flight_.with([&](FlightLimit& flight) { return flight.leave(load_of(answer)); })) wake_(next);
   notice(name, "PATCH", answer);
   if (!answer) return tl::unexpected(answer.error());
-  auto node = kube::make_node_decoder(options_.selection)->object(answer->body);
+  auto node = node_in(*answer, name);
   // Written, but the answer says nothing we can read: as if it had been lost.
   if (!node) return fail(ErrorCode::kUnavailable, fmt::format("patch {}: {}", name.str(), node.error().message));
   return node;
@@ -205,7 +216,7 @@ std::optional<Outcome> NodeWriter::read(const NodeName& name, const std::stop_to
     if (answer.error().code == ErrorCode::kNotFound) return freshest_.missing(name), forget(name), Outcome{Gone{}};
     return back_off(name, answer.error());
   }
-  auto node = kube::make_node_decoder(options_.selection)->object(answer->body);
+  auto node = node_in(*answer, name);
   if (!node) return back_off(name, node.error());
   freshest_.answered(std::move(*node));
   troubles_.with([&](auto& troubles) { troubles[name].outcome_unknown = false; });
@@ -222,7 +233,8 @@ Later NodeWriter::back_off(const NodeName& name, const Error& error) {
     Trouble& trouble = troubles[name];
     const BackoffShape& shape = error.code == ErrorCode::kUnauthorized ? kUnauthorizedBackoff : kBackoff;
     Duration wait = backoff_delay(shape, ++trouble.failures, seed_of(name));
-    if (error.retry_after) wait = std::min(kube::kMostRetryAfter, std::max<Duration>(*error.retry_after, 0s));
+    // 0, or a date that our clock has passed, is no wait: the back-off stands.
+    if (error.retry_after && *error.retry_after > 0s) wait = *error.retry_after;
     trouble.not_before = now + wait;
     trouble.why = error.message;
     return std::pair(trouble.not_before, trouble.failures);

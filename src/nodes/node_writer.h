@@ -104,10 +104,12 @@ class NodeWriter {
   std::optional<Later> claim(const kube::NodeName& name, MonoTime now);
   void notice(const kube::NodeName& name, std::string_view verb, const Result<net::Response>& answer);
   net::Header accept() const;
+  Result<kube::Node> node_in(const net::Response& answer, const kube::NodeName& name) const;
   Result<kube::Node> patch(const kube::NodeName& name, const NodePatch::Body& body, const std::stop_token& stop);
   std::optional<Outcome> look(const kube::NodeName& name, const std::stop_token& stop);
   std::optional<Outcome> read(const kube::NodeName& name, const std::stop_token& stop);
   Weight weight_for(const kube::NodeName& name, const std::string& identity) const;
+  void lighten(const kube::NodeName& name, const std::string& identity, Weight least, const Error& error);
   static std::optional<Weight> lighter_than(const NodePatch& wanted, Weight least, const kube::Node& node, const NodePatch::Body& refused);
   void remember_unknown(const kube::NodeName& name, const NodePatch::Body& body);
   Later back_off(const kube::NodeName& name, const Error& error);

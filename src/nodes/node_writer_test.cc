@@ -184,6 +184,16 @@ TEST_F(NodeWriterAnswers, AnAbsurdRetryAfterIsCappedAtTwoMinutes) {
   EXPECT_EQ(wait_of(apply()), 2min);
 }
 
+TEST_F(NodeWriterAnswers, ARetryAfterOfNothingIsNoLeaveToAskAtOnce) {
+  watch_shows(node_json(5));
+  for (const char* const at_once : {"0", "Tue, 01 Sep 2015 07:00:00 GMT"}) {
+    script_ = {status(429, "TooManyRequests", {{"retry-after", at_once}})};
+    const Duration wait = wait_of(apply());
+    EXPECT_GE(wait, 150ms) << at_once;
+    clock_.advance(wait);
+  }
+}
+
 TEST_F(NodeWriterAnswers, A429WithoutRetryAfterBacksOffExponentially) {
   watch_shows(node_json(5));
   Duration before = 0s;
@@ -352,7 +362,7 @@ TEST_F(NodeWriterAnswers, APlanThatTurnsEmptyWhileItWaitsGivesItsPlaceBack) {
 TEST_F(NodeWriterAnswers, AServerThatCannotBeReachedHoldsUpEveryNode) {
   watch_shows(node_json(5));
   watch_shows(R"({"metadata":{"name":"n2","resourceVersion":"5"}})");
-  script_ = {fail(ErrorCode::kUnavailable, "connection refused"), ok(6)};
+  script_ = {fail(ErrorCode::kUnavailable, "connection refused"), Response{200, {}, R"({"metadata":{"name":"n2","resourceVersion":"6"}})"}};
   apply();
   const Outcome other = writer_->apply(NodeName{"n2"}, label_wanted, {});
   EXPECT_TRUE(std::holds_alternative<Later>(other)) << "one knock on a dead door is enough";
@@ -387,6 +397,20 @@ TEST_F(NodeWriterAnswers, AnAnswerNobodyCanReadCountsAsUnknown) {
   clock_.advance(wait_of(apply()));
   EXPECT_TRUE(std::holds_alternative<Unchanged>(apply()));
   EXPECT_EQ(verbs(), (Verbs{"PATCH", "GET"}));
+}
+
+TEST_F(NodeWriterAnswers, AnotherNodesBodyCountsAsUnknownAndStaysOutOfTheView) {
+  watch_shows(node_json(5));
+  const Response other{200, {}, R"({"metadata":{"name":"n2","uid":"u2","resourceVersion":"6"}})"};
+  script_ = {other, other, ok(6)};
+  for (int i = 0; i < 2; ++i) {
+    const Outcome outcome = apply();
+    ASSERT_TRUE(std::holds_alternative<Later>(outcome));
+    clock_.advance(wait_of(outcome));
+  }
+  EXPECT_TRUE(std::holds_alternative<Unchanged>(apply()));
+  EXPECT_EQ(verbs(), (Verbs{"PATCH", "GET", "GET"}));
+  EXPECT_EQ(view_.size(), 1U);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <thread>
 #include <variant>
 
+#include "base/overload.h"
 #include "quarantine/keys.h"
 #include "quarantine/node_name.h"
 #include "telemetry/log.h"
@@ -23,13 +24,6 @@ constexpr std::size_t kFold = 100;                       // events of a node pla
 constexpr std::size_t kMostWaiting = 1'000'000;          // then the source is not read on
 constexpr Duration kNodeMayCome = 60s;                   // an event may be ahead of the watch that brings its node
 constexpr Duration kPatience = 5min;                     // after the source's end, without anything being settled
-
-template <class... F>
-struct Overload : F... {
-  using F::operator()...;
-};
-template <class... F>
-Overload(F...) -> Overload<F...>;      // clang 16 needs to be told
 
 nodes::WriterOptions writer_options(const FaultQuarantineOptions& options, Inbox& inbox) {
   return {.field_manager = "fault-quarantine",

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <iterator>
 #include <string_view>
 
 #include "base/text.h"
@@ -43,8 +42,12 @@ double boot_time() {
 
 double open_files() {
   std::error_code unreadable;
-  const std::filesystem::directory_iterator files("/proc/self/fd", unreadable);
-  return static_cast<double>(std::distance(files, {})) - 1;    // without the one that lists them
+  double count = -1;    // without the one that lists them
+  for (std::filesystem::directory_iterator file("/proc/self/fd", unreadable), end; !unreadable && file != end;) {
+    ++count;
+    file.increment(unreadable);
+  }
+  return count;
 }
 
 double file_limit() {

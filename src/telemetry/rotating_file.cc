@@ -55,15 +55,15 @@ std::vector<Backup> backups_of(const fs::path& file) {
   const std::string prefix = file.stem().string() + "-";
   const std::string suffix = file.extension().string();
   std::vector<Backup> found;
-  std::error_code gone;
-  for (const auto& entry : fs::directory_iterator(file.parent_path(), gone)) {
-    const std::string whole = entry.path().filename().string();
+  std::error_code gone;    // of the folder: then there is nothing, or nothing more, to see
+  for (fs::directory_iterator entry(file.parent_path(), gone), end; !gone && entry != end; entry.increment(gone)) {
+    const std::string whole = entry->path().filename().string();
     std::string_view name = whole;
     const bool compressed = name.ends_with(kGz);
     if (compressed) name.remove_suffix(kGz.size());
     if (!name.starts_with(prefix) || !name.ends_with(suffix) || name.size() < prefix.size() + suffix.size()) continue;
     const std::string_view middle = name.substr(prefix.size(), name.size() - prefix.size() - suffix.size());
-    if (is_stamp(middle)) found.push_back({entry.path(), std::string(middle), compressed});
+    if (is_stamp(middle)) found.push_back({entry->path(), std::string(middle), compressed});
   }
   std::sort(found.begin(), found.end(), [](const Backup& a, const Backup& b) { return a.stamp > b.stamp; });
   return found;
@@ -178,10 +178,11 @@ fs::path RotatingFile::backup_name() const {
   const fs::path& file = options_.file;
   WallTime time = clock_.wall_now();
   fs::path name;
+  std::error_code unseen;    // a folder that cannot be read: rename() will say so
   do {
     name = file.parent_path() / fmt::format("{}-{}{}", file.stem().string(), stamp(time), file.extension().string());
     time += std::chrono::milliseconds(1);    // two rotations within one
-  } while (fs::exists(name) || fs::exists(name.string() + std::string(kGz)));
+  } while (fs::exists(name, unseen) || fs::exists(name.string() + std::string(kGz), unseen));
   return name;
 }
 

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 fs::path new_folder(const fs::path& parent, const std::string& program) {
   static int made = 0;
-  const fs::path folder = parent / fmt::format("{}-{}", program, ++made);
+  fs::path folder = parent / fmt::format("{}-{}", program, ++made);
   fs::create_directory(folder);
   return folder;
 }

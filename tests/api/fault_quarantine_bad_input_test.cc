@@ -33,7 +33,7 @@ class FaultQuarantineBadInput : public FaultQuarantineOnTheServer {
   Json before_;
 
   std::filesystem::path rule_file(const std::string& text) {
-    const auto file = folder_ / "rules.toml";
+    std::filesystem::path file = folder_ / "rules.toml";
     std::ofstream(file) << text;
     return file;
   }
@@ -99,7 +99,7 @@ TEST_F(FaultQuarantineBadInput, ByteOrderMarkLineEndsAndUnknownKeysDoNotStopIt) 
 }
 
 TEST_F(FaultQuarantineBadInput, ABadLineIsCountedReportedAndPassed) {
-  const std::string nul("{\"nodeName\":\"gpu-a-001\",\"message\":\"a\0b\"}", 41);
+  const std::string nul = R"({"nodeName":"gpu-a-001","message":"a)" + std::string(1, '\0') + R"(b"})";
   const struct {
     std::string line;
     const char* why;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <fstream>
 #include <functional>
 
 #include "api/fault_quarantine_fixture.h"
@@ -287,6 +288,7 @@ class FieldCases : public FaultQuarantineOnTheServer {
 };
 using R03OnTheServer = FieldCases;
 using R06OnTheServer = FieldCases;
+using R07OnTheServer = FaultQuarantineOnTheServer;
 using R22OnTheServer = FieldCases;
 using R24OnTheServer = FieldCases;
 using R35OnTheServer = FieldCases;
@@ -335,6 +337,34 @@ TEST_F(R06OnTheServer, OurValueStandsInThePlaceOfAnothersAndIsTakenOff) {
   EXPECT_EQ(status(recovery_of(fatal)), "UnQuarantined");
   EXPECT_EQ(writes(), 1);
   EXPECT_EQ(node("gpu-a-018").taints(), "gpu.example.com/fault=watch:PreferNoSchedule, nvidia.com/gpu=present:NoSchedule");
+}
+
+// The server would refuse an illegal label with 422, and the cordon with it.
+TEST_F(R07OnTheServer, OddRuleSetNamesNeverCostTheCordon) {
+  const std::vector<std::string> names = {
+      std::string(62, 'a') + "_b", "gpu-fatal.", "größe", std::string(80, 'x'), "--", "_", "a b/c"};
+  std::string rules = "label-prefix = \"ops.example.com/\"\n[circuitBreaker]\npercentage = 50\nduration = \"5m\"\n";
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    rules += fmt::format(
+        "[[rule-sets]]\nenabled = true\nversion = \"1\"\nname = \"{}\"\n[[rule-sets.match.all]]\nkind = \"HealthEvent\"\n"
+        "expression = \"event.nodeName == 'odd-{}'\"\n[rule-sets.cordon]\nshouldCordon = true\n",
+        names[i], i);
+  }
+  std::ofstream(folder_ / "rules.toml") << rules;
+  for (std::size_t i = 0; i < names.size(); ++i) admin().create_node(node_in_state(fmt::format("odd-{}", i)));
+  launch(flags(Input::kFollowed, folder_ / "rules.toml"));
+  controller().await_ready();
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    SCOPED_TRACE(names[i]);
+    const std::string name = fmt::format("odd-{}", i);
+    const Json fatal = changed(example_event("fatal-gpu0"), [&](Json& event) { event["nodeName"] = name; });
+    EXPECT_EQ(status(fatal), "Quarantined");
+    EXPECT_TRUE(node(name).cordoned());
+    EXPECT_TRUE(node(name).label(p("cordon-reason"))) << "made legal, not left out";
+    EXPECT_EQ(status(recovery_of(fatal)), "UnQuarantined");
+    EXPECT_TRUE(node(name).label(p("uncordon-reason")));
+    EXPECT_EQ(writes(), 2) << "a 422 would cost another";
+  }
 }
 
 TEST_F(R22OnTheServer, EveryStepOfTheMatchingTableEndsAsWanted) {

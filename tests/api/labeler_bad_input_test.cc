@@ -92,6 +92,7 @@ TEST_F(LabelerBadInput, AValueThatCannotBeIsRefusedBeforeAnyWrite) {
       {"--kube-api-burst=-1", "--kube-api-burst", "0 (= 10) or more"},
       {"--kube-api-qps=NaN", "--kube-api-qps", "negative is no limit"},
       {"--workers=0", "--workers", "1 to 256"},
+      {"--workers=9999999999999", "--workers", "1 to 256"},
       {"--dcgm-app-label=nvidia-dcgm,not/legal", "--dcgm-app-label", "letters, digits"},
       {"--driver-app-label=-x", "--driver-app-label", "letters, digits"},
       {"--gke-installer-app-label=a b", "--gke-installer-app-label", "letters, digits"},

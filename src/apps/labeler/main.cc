@@ -46,6 +46,7 @@ Result<int> run(const LabelerFlags& flags, Clock& clock, const std::stop_token& 
   telemetry::info("labeler starts", {{"cluster", cluster->source()}});
   if (flags.print_only) {
     labeler.print_once([](std::string_view line) { fmt::print("{}\n", line); }, stop);
+    if (std::fflush(stdout) != 0) return fail(ErrorCode::kUnavailable, "--print-only: standard output cannot be written");
     return 0;
   }
   const auto ready = [&] {
