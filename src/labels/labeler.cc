@@ -66,7 +66,11 @@ Labeler::Labeler(kube::Client& client, LabelerOptions options, telemetry::Metric
       metrics_(registry),
       queue_(clock),
       view_([this](const NodeName& name, const std::shared_ptr<const kube::Node>& now) {
-        if (now) return queue_.add(name);
+        if (now) {
+          // Before the sweep, which looks at every node, only an opt-out is worth a look of its own.
+          if (sweep_begun_ || !wanted(*now, {}, options_.labels, Phase::kBeforeSync).edits.empty()) queue_.add(name);
+          return;
+        }
         writer_.forget(name);
         stripped_.with([&](auto& stripped) { stripped.erase(name); });
       }),
@@ -212,7 +216,7 @@ void Labeler::pod_changed(const NodeName& node) {
     PodEvents& mine = events[node];
     if (mine.count++ == 0) mine.first = clock_.now();
   });
-  queue_.add(node);
+  if (sweep_begun_) queue_.add(node);       // else the sweep will come by
 }
 
 void Labeler::count_pod_events(const NodeName& node, std::string_view status) {
