@@ -35,7 +35,9 @@ constexpr std::string_view kNoImpersonation = "impersonation is not supported; g
 constexpr Unsupported kUnsupportedInUser[] = {
     {"exec", "credential plugins are not supported yet; give a token, a tokenFile or a client certificate"},
     {"auth-provider",
-     "this kind was removed from Kubernetes' clients in 1.26; give a token, a tokenFile or a client certificate"},
+     "this kind was removed from Kubernetes' clients in 1.26; use exec where it is supported (here not yet), else a token, a "
+     "tokenFile or "
+     "a client certificate"},
     {"username", kNoBasic},
     {"password", kNoBasic},
     {"as", kNoImpersonation},

@@ -78,7 +78,7 @@ const Row kRows[] = {
     {"crlf-bom.yaml", Accepted{}},
     {"numeric-token.yaml", Accepted{.token = "1234567890123456789012"}},
     {"basic-auth.yaml", Refused{"user \"writer\"", "username", "basic authentication"}},
-    {"auth-provider.yaml", Refused{"user \"writer\"", "auth-provider", "removed", "give a token"}},
+    {"auth-provider.yaml", Refused{"user \"writer\"", "auth-provider", "removed", "use exec"}},
 };
 
 class File : public testing::TestWithParam<Row> {
