@@ -122,6 +122,16 @@ std::vector<Json> ControllerProcess::log_of(std::string_view message) const {
   return entries;
 }
 
+std::map<std::string, std::vector<int>> ControllerProcess::answers_by_node() const {
+  std::map<std::string, std::vector<int>> answers;
+  for (const Json& entry : audit()) {
+    if (entry.at("method") != "PATCH") throw std::runtime_error("a write that is no PATCH: " + to_text(entry));
+    const std::string url = entry.at("url");
+    answers[url.substr(0, url.find('?'))].push_back(entry.value("response_code", 0));
+  }
+  return answers;
+}
+
 std::vector<Json> ControllerProcess::audit() const {
   std::vector<Json> entries;
   for (const std::string& line : lines_of(folder_ / (program_ + "-audit.log"))) entries.push_back(parse_json(line).value());

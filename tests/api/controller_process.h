@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,6 +41,8 @@ class ControllerProcess {
   std::vector<Json> log() const;  // the lines that are JSON
   std::vector<std::string> printed() const;  // the lines that are not
   std::vector<Json> log_of(std::string_view message) const;
+  // From the audit file: the response codes of the writes of each node's path, in order; 0: no answer came.
+  std::map<std::string, std::vector<int>> answers_by_node() const;
   std::vector<Json> audit() const;  // one entry for each write sent, when AUDIT_ENABLED=true
 
  private:

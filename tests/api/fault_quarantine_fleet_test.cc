@@ -106,17 +106,6 @@ TEST_F(R01WithFaultEvents, NoForeignTaintIsLostInAnyRound) {
 class FaultsAndARestart : public FaultsOnAFleet {
  protected:
   double patched() { return controller().metric(R"(fault_quarantine_api_requests_total{code="200",verb="PATCH"})"); }
-
-  // The response codes of the writes of each node, in order; 0: no answer came.
-  std::map<std::string, std::vector<int>> answers_by_node() {
-    std::map<std::string, std::vector<int>> answers;
-    for (const Json& entry : controller().audit()) {
-      EXPECT_EQ(entry.at("method"), "PATCH");
-      const std::string url = entry.at("url");
-      answers[url.substr(0, url.find('?'))].push_back(entry.value("response_code", 0));
-    }
-    return answers;
-  }
 };
 
 TEST_F(FaultsAndARestart, InTheMiddleOfABurstEndWithEveryNodeRightAndNoneWrittenTwiceWithoutNeed) {
@@ -136,7 +125,7 @@ TEST_F(FaultsAndARestart, InTheMiddleOfABurstEndWithEveryNodeRightAndNoneWritten
 
   int repeated = 0;
   int unanswered = 0;
-  const auto answers = answers_by_node();
+  const auto answers = controller().answers_by_node();
   EXPECT_EQ(answers.size(), names_.size());
   for (const auto& [node, codes] : answers) {
     repeated += codes.size() > 1 ? 1 : 0;

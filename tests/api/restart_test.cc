@@ -32,17 +32,6 @@ class LabelerAndARestart : public LabelerOnTheServer {
         std::count_if(items.begin(), items.end(), [](const Json& node) { return state_of(node) == "I=true K=false"; }));
   }
   double patched() { return labeler().metric(R"(labeler_api_requests_total{code="200",verb="PATCH"})"); }
-
-  // The response codes of the writes of each node, in order; 0: no answer came.
-  std::map<std::string, std::vector<int>> answers_by_node() {
-    std::map<std::string, std::vector<int>> answers;
-    for (const Json& entry : labeler().audit()) {
-      EXPECT_EQ(entry.at("method"), "PATCH");
-      const std::string url = entry.at("url");
-      answers[url.substr(0, url.find('?'))].push_back(entry.value("response_code", 0));
-    }
-    return answers;
-  }
 };
 
 TEST_F(LabelerAndARestart, InTheMiddleOfAColdFleetEndsWithEveryNodeRightAndNoneWrittenTwiceWithoutNeed) {
@@ -59,7 +48,7 @@ TEST_F(LabelerAndARestart, InTheMiddleOfAColdFleetEndsWithEveryNodeRightAndNoneW
 
   int repeated = 0;
   int unanswered = 0;
-  for (const auto& [node, codes] : answers_by_node()) {
+  for (const auto& [node, codes] : labeler().answers_by_node()) {
     repeated += codes.size() > 1 ? 1 : 0;
     unanswered += static_cast<int>(std::count(codes.begin(), codes.end(), 0));
     EXPECT_LE(std::count(codes.begin(), codes.end(), 200), 1) << node;
