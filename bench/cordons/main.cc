@@ -14,6 +14,7 @@
 #include "api/cluster.h"
 #include "base/text.h"
 #include "cordons/latency.h"
+#include "writes/figures.h"
 #include "writes/fleet.h"
 #include "writes/labeler_run.h"
 #include "writes/raw_client.h"
@@ -38,11 +39,6 @@ struct Options {
 double at_rank(std::vector<double> values, double rank) {
   std::sort(values.begin(), values.end());
   return values.at(std::min(values.size() - 1, static_cast<std::size_t>(rank * static_cast<double>(values.size()))));
-}
-std::string with_all(const std::vector<double>& values, int digits) {
-  std::string all;
-  for (const double value : values) all += fmt::format("{}{:.{}f}", all.empty() ? "" : " ", value, digits);
-  return fmt::format("{:.{}f} ({})", at_rank(values, 0.5), digits, all);
 }
 
 constexpr auto kRules = R"(label-prefix = "ops.example.com/"

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "api/cluster.h"
+#include "writes/figures.h"
 #include "writes/fleet.h"
 #include "writes/labeler_run.h"
 #include "writes/raw_client.h"
@@ -35,19 +36,6 @@ constexpr int kInFlight = 16;    // what the labeler has at the most: --workers
 struct Row {
   std::string measure, goal, value;
 };
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
-
-// "0.97 (0.95 0.97 1.01)"
-std::string with_all(const std::vector<double>& values, int digits) {
-  std::string all;
-  for (const double value : values) all += fmt::format("{}{:.{}f}", all.empty() ? "" : " ", value, digits);
-  return fmt::format("{:.{}f} ({})", median(values), digits, all);
-}
 
 double rate(const std::vector<double>& times) { return static_cast<double>(times.size() - 1) / (times.back() - times.front()); }
 
