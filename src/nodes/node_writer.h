@@ -69,7 +69,8 @@ struct WriterOptions {
   int workers = 16;
   std::function<void(const Attempt&)> on_attempt = [](const Attempt&) {};
   // A write that the server refuses, each time its words are news.
-  std::function<void(const kube::NodeName&, const std::string& why)> on_refused = [](const kube::NodeName&, const std::string&) {};
+  std::function<void(const kube::NodeName&, const std::string& why)> on_refused = [](const kube::NodeName&, const std::string&) {
+  };
   Fence fence = {};
 };
 

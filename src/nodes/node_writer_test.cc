@@ -350,11 +350,8 @@ TEST_F(NodeWriterAnswers, ARefusalIsToldOnceForEachNewReason) {
 
 TEST_F(NodeWriterAnswers, NothingIsSentBehindTheFence) {
   bool leads = false;
-  writer_ = make_writer({.field_manager = "labeler",
-                         .selection = selection_,
-                         .qps = 1,
-                         .burst = 1,
-                         .fence = {.may_write = [&] { return leads; }}});
+  writer_ = make_writer(
+      {.field_manager = "labeler", .selection = selection_, .qps = 1, .burst = 1, .fence = {.may_write = [&] { return leads; }}});
   watch_shows(node_json(5));
   for (int i = 0; i < 3; ++i) {
     const Outcome outcome = apply();
@@ -371,10 +368,8 @@ TEST_F(NodeWriterAnswers, NothingIsSentBehindTheFence) {
 
 TEST_F(NodeWriterAnswers, TheFenceFallsBetweenAConflictAndTheNextTry) {
   bool leads = true;
-  writer_ = make_writer({.field_manager = "fault-quarantine",
-                         .selection = selection_,
-                         .qps = -1,
-                         .fence = {.may_write = [&] { return leads; }}});
+  writer_ = make_writer(
+      {.field_manager = "fault-quarantine", .selection = selection_, .qps = -1, .fence = {.may_write = [&] { return leads; }}});
   watch_shows(node_json(5));
   script_ = {status(409, "Conflict"), ok(6)};
   before_answer_ = [&](const Request&) { leads = false; };
@@ -384,10 +379,8 @@ TEST_F(NodeWriterAnswers, TheFenceFallsBetweenAConflictAndTheNextTry) {
 
 TEST_F(NodeWriterAnswers, JustAfterTheLeaseWasTakenEveryBodyIsGuarded) {
   bool young = true;
-  writer_ = make_writer({.field_manager = "labeler",
-                         .selection = selection_,
-                         .qps = -1,
-                         .fence = {.guard_all = [&] { return young; }}});
+  writer_ = make_writer(
+      {.field_manager = "labeler", .selection = selection_, .qps = -1, .fence = {.guard_all = [&] { return young; }}});
   watch_shows(node_json(5));
   script_ = {ok(6)};
   apply();

@@ -45,9 +45,11 @@ Result<kube::LeaseOptions> lease_options(const LeaseFlags& flags, const std::str
 }  // namespace
 
 void add_lease_flags(FlagTable& table, LeaseFlags& flags, const std::string& program) {
-  table.add("leader-elect", flags.leader_elect, "false", "run several copies: the one that holds a lease writes, the others stand by");
+  table.add("leader-elect", flags.leader_elect, "false",
+            "run several copies: the one that holds a lease writes, the others stand by");
   table.add("lease-name", flags.name, program, "name of the lease");
-  table.add("lease-namespace", flags.name_space, "", "its namespace; empty means the pod's own, outside of a cluster \"default\"");
+  table.add("lease-namespace", flags.name_space, "",
+            "its namespace; empty means the pod's own, outside of a cluster \"default\"");
   table.add("lease-duration", flags.duration, flags.duration, "how long the others wait for a holder that is silent");
   table.add("lease-renew-deadline", flags.renew_deadline, flags.renew_deadline,
             "how long after its last renewal the holder stops writing");
@@ -62,14 +64,15 @@ Result<std::unique_ptr<Leadership>> Leadership::open(const LeaseFlags& flags, co
 
 Leadership::Leadership(bool elects, kube::LeaseOptions options, kube::Client& client, Clock& clock)
     : elects_(elects),
-      lease_(client,
-             [&] {
-               options.on_change = [this](bool held) {
-                 if (held) on_lead_();
-               };
-               return std::move(options);
-             }(),
-             clock) {}
+      lease_(
+          client,
+          [&] {
+            options.on_change = [this](bool held) {
+              if (held) on_lead_();
+            };
+            return std::move(options);
+          }(),
+          clock) {}
 
 nodes::Fence Leadership::fence() const {
   if (!elects_) return {};

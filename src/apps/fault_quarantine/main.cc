@@ -64,7 +64,8 @@ void announce(NodeEvents& events, const events::HealthEvent& event, const quaran
                 fmt::format("{} reported a fault of {}; rules: {}", event.agent, event.check_name,
                             judgement.verdict ? fmt::format("{}", fmt::join(judgement.verdict->matched, ", ")) : ""));
   } else if (std::holds_alternative<quarantine::Release>(judgement.decision)) {
-    events.tell(node, "Released", fmt::format("{} reported {} healthy; nothing is left against the node", event.agent, event.check_name));
+    events.tell(node, "Released",
+                fmt::format("{} reported {} healthy; nothing is left against the node", event.agent, event.check_name));
   }
 }
 
@@ -104,7 +105,8 @@ Result<int> run(const FaultQuarantineFlags& flags, Clock& clock, const std::stop
         "says so");
   }
   Result<std::size_t> left = 0;
-  NW_TRY(leadership->run(stop, [&] { controller.resume(); }, [&](const std::stop_token& end) { left = controller.run(end); }));
+  NW_TRY(leadership->run(
+      stop, [&] { controller.resume(); }, [&](const std::stop_token& end) { left = controller.run(end); }));
   NW_TRY(left);
   if (*left == 0) return 0;
   telemetry::error("not every event could be settled", {{"events", std::to_string(*left)}});

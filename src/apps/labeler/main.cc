@@ -65,7 +65,8 @@ Result<int> run(const LabelerFlags& flags, Clock& clock, const std::stop_token& 
     return metrics.text();
   };
   NW_TRY_ASSIGN(const auto health, serve_health(flags.metrics_port, {.ready = ready, .metrics = scrape}));
-  NW_TRY(leadership->run(stop, [&] { labeler.resume(); }, [&](const std::stop_token& end) { labeler.run(end); }));
+  NW_TRY(leadership->run(
+      stop, [&] { labeler.resume(); }, [&](const std::stop_token& end) { labeler.run(end); }));
   return 0;
 }
 
