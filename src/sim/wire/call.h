@@ -62,6 +62,10 @@ class Call final : public Exchange, public std::enable_shared_from_this<Call> {
 
   bool answered() const { return answered_; }
   void detach() { protocol_ = nullptr; }    // from here on it does nothing
+  void end() {                              // the same, and the stream dies: not while it is being made
+    detach();
+    reply = {};
+  }
 
   // For the protocol.
   const std::int32_t id;                    // HTTP/2: the stream's

@@ -110,7 +110,7 @@ void Connection::speak(std::unique_ptr<Protocol> protocol) {
 void Connection::settle() {
   due_ = false;
   if (dead_) return;
-  if (blocked_) write_socket();
+  if (blocked_ || backlog() >= kLow) write_socket();
   if (!dead_ && backlog() < kLow) {
     fill_out();
     if (!dead_ && backlog() > 0) write_socket();

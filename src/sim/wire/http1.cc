@@ -44,6 +44,10 @@ std::string_view reason_of(int status) {
 
 }  // namespace
 
+Http1::~Http1() {
+  if (call_) end_call();
+}
+
 void Http1::receive(std::string_view bytes) {
   if (closing_) return;
   const bool kept = !input_.empty();
@@ -62,7 +66,7 @@ void Http1::end_of_input() {
   input_ended_ = true;
   if (!call_ || (call_->answered() && !call_->reply.stream)) return;
   closing_ = true;
-  std::exchange(call_, nullptr)->detach();
+  std::exchange(call_, nullptr)->end();
 }
 
 bool Http1::wants_input() const { return !input_ended_ && !closing_ && input_.size() < kMostInput && out_.size() < kFull; }
@@ -118,7 +122,7 @@ void Http1::goaway(Call& call, int minus) {
     closing_ = true;
   } else if (!call.answered()) {
     closing_ = true;
-    std::exchange(call_, nullptr)->detach();
+    std::exchange(call_, nullptr)->end();
   }
   peer_.soon();
 }
@@ -185,6 +189,6 @@ bool Http1::write_chunk() {
   return more != Body::More::kEnd;
 }
 
-void Http1::end_call() { std::exchange(call_, nullptr)->detach(); }
+void Http1::end_call() { std::exchange(call_, nullptr)->end(); }
 
 }  // namespace nodeward::sim::wire

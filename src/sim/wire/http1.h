@@ -15,7 +15,7 @@ class Http1 final : public Protocol {
   // `out` takes what is to be sent; whoever owns it empties it.
   Http1(Peer& peer, std::string& out, std::size_t most_body)
       : peer_(peer), out_(out), most_body_(most_body), parser_(kMostHead, most_body) {}
-  ~Http1() override { abandon(); }
+  ~Http1() override;
 
   void receive(std::string_view bytes) override;
   void end_of_input() override;

@@ -65,7 +65,7 @@ struct Http2::Callbacks {
   static int on_close(nghttp2_session* session, std::int32_t id, std::uint32_t, void* user) {
     nghttp2_session_set_stream_user_data(session, id, nullptr);
     const auto node = self(user).streams_.extract(id);
-    if (node) node.mapped().call->detach();
+    if (node) node.mapped().call->end();
     return 0;
   }
   // The answer is complete and the request is not: the rest of it is not wanted (RFC 9113, section 8.1).
@@ -114,7 +114,7 @@ Http2::Http2(Peer& peer, std::string& out, std::size_t most_body) : peer_(peer),
 }
 
 Http2::~Http2() {
-  abandon();
+  for (auto& [id, stream] : streams_) stream.call->end();
   nghttp2_session_del(session_);
 }
 
