@@ -44,6 +44,13 @@ Duration busy_during(TestServer& server, Duration wait) {
   return used() - before;
 }
 
+bool comes_to_rest(TestServer& server) {
+  for (int i = 0; i < 100; ++i) {
+    if (busy_during(server, 50ms) < 10ms) return true;
+  }
+  return false;
+}
+
 net::TestCertificate certificate() { return net::make_certificate("server", "IP:127.0.0.1"); }
 
 TEST(BadClient, BytesOfAnyKindLeaveTheServerAsItWas) {
@@ -109,8 +116,7 @@ TEST(BadClient, OneThatDoesNotReadHoldsUpNeitherMemoryNorOthers) {
     }
   });
   ASSERT_TRUE(server.becomes([&] { return server.handled >= 3; }));
-  EXPECT_LT(busy_during(server, 100ms), 80ms);
-  EXPECT_LT(busy_during(server, 100ms), 30ms);
+  EXPECT_TRUE(comes_to_rest(server));
   EXPECT_LT(Lines::made, 3'000'000);  // what two sockets and their buffers hold, on a machine with large ones
   EXPECT_LT(server.handled, 1'000);
   EXPECT_TRUE(serves(server));
@@ -130,8 +136,7 @@ TEST(BadClient, OneThatClosesHalfAndDoesNotReadCostsNoTime) {
   ASSERT_TRUE(server.becomes([&] { return server.handled == 2; }));
   half.end_output();
   half2.raw().end_output();
-  busy_during(server, 50ms);
-  EXPECT_LT(busy_during(server, 100ms), 30ms);
+  EXPECT_TRUE(comes_to_rest(server));
 }
 
 TEST(BadClient, OneThatGoesInMidAnswerLeavesNothingBehind) {

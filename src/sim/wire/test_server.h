@@ -1,8 +1,6 @@
 // A server with a handler that the path chooses from. For tests only.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <future>
 #include <memory>
@@ -10,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "sim/wire/server.h"
 
 namespace nodeward::sim::wire {
@@ -40,7 +39,7 @@ class TestServer {
  public:
   explicit TestServer(ServerOptions options = {}) {
     auto made = Server::listen(std::move(options), [this](std::shared_ptr<Exchange> exchange) { handle(std::move(exchange)); });
-    EXPECT_TRUE(made) << made.error().message;
+    NW_CHECK(made, "a free port of this machine can be had");
     server = std::move(*made);
   }
   ~TestServer() { end(); }
