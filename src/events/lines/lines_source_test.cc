@@ -75,7 +75,7 @@ TEST_F(LinesTest, ABadLineIsNamedReportedAndPassed) {
   using namespace std::string_literals;
   const auto source = open_with(event("a") + "\n{\"nodeName\":\n{\"nodeName\":\"n\",\"isFatal\":1}\n{\"nodeName\":\"x\0y\"}\n"s +
                                 "{\"nodeName\":\"\xff\"}\n" + std::string(10'000'000, ' ') + "x\n" + event("b") + "\n");
-  EXPECT_THAT(all(*source), ElementsAre("1 a", "2 not JSON at byte 13", "3 isFatal: must be true or false, not a number",
+  EXPECT_THAT(all(*source), ElementsAre("1 a", "2 not JSON at byte 13", "3 isFatal: must be true or false, not 1",
                                         "4 holds a NUL byte; a line must be JSON text", "5 not UTF-8 at byte 14",
                                         "6 longer than 1048576 bytes, the most a line may have", "7 b"));
   EXPECT_THAT(outcomes(),
