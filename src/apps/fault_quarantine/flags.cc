@@ -1,8 +1,17 @@
 #include "apps/fault_quarantine/flags.h"
 
+#include <fmt/format.h>
+
 #include "apps/flag_table.h"
 
 namespace nodeward::apps {
+
+Result<> check_gpu_node_label(const std::string& label) {
+  const auto equals = label.find('=');
+  if (equals != std::string::npos && equals > 0) return {};
+  return fail(ErrorCode::kInvalid,
+              fmt::format("--gpu-node-label: \"{}\" is no label; it takes KEY=VALUE, as nvidia.com/gpu.present=true", label));
+}
 
 tl::expected<FaultQuarantineFlags, FlagExit> read_fault_quarantine_flags(std::span<const std::string> args) {
   FaultQuarantineFlags flags;
