@@ -192,12 +192,13 @@ void add_invalid(Causes& causes, const std::string& field, std::string_view valu
 
 Causes check_metadata(const Doc& metadata, const Doc& before) {
   Causes causes;
-  const Doc& labels = metadata.at("labels");
-  if (!labels.same(before.at("labels"))) {
-    for (const auto& [key, value] : labels.members()) {
-      add_invalid(causes, "metadata.labels", key.text(), check_qualified_name(key.text()));
-      add_invalid(causes, "metadata.labels", value.text(), check_label_value(value.text()));
-    }
+  const Doc::Members& old = before.at("labels").members();
+  auto known = old.begin();  // both are sorted, and what did not change is the same part in both
+  for (const auto& [key, value] : metadata.at("labels").members()) {
+    while (known != old.end() && !known->first.same(key) && known->first.text() < key.text()) ++known;
+    if (known != old.end() && known->first.same(key) && known->second.same(value)) continue;
+    add_invalid(causes, "metadata.labels", key.text(), check_qualified_name(key.text()));
+    add_invalid(causes, "metadata.labels", value.text(), check_label_value(value.text()));
   }
   const Doc& annotations = metadata.at("annotations");
   if (annotations.same(before.at("annotations"))) return causes;
