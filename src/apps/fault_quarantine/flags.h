@@ -5,6 +5,7 @@
 #include <string>
 #include <tl/expected.hpp>
 
+#include "apps/controller/leadership.h"
 #include "apps/go_flags.h"
 
 namespace nodeward::apps {
@@ -24,6 +25,8 @@ struct FaultQuarantineFlags {
   std::string event_source;
   std::string outcomes;
   int workers = 16;
+  LeaseFlags lease;
+  bool node_events = false;
   bool print_only = false;
   bool version = false;
 };

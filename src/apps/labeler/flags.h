@@ -5,6 +5,7 @@
 #include <string>
 #include <tl/expected.hpp>
 
+#include "apps/controller/leadership.h"
 #include "apps/go_flags.h"
 
 namespace nodeward::apps {
@@ -23,6 +24,7 @@ struct LabelerFlags {
   double kube_api_qps = 0;
   int kube_api_burst = 0;
   int workers = 16;
+  LeaseFlags lease;
   bool print_only = false;
   bool version = false;
 };
