@@ -15,6 +15,15 @@ std::string replaced(const std::string& text, const std::regex& pattern, const c
   return std::regex_replace(text, pattern, with);
 }
 
+// The real server looks at an update two to four times, and says each time what it found.
+void keep_first_of_each(Json& causes) {
+  Json kept = Json::array();
+  for (Json& cause : causes) {
+    if (std::find(kept.begin(), kept.end(), cause) == kept.end()) kept.push_back(std::move(cause));
+  }
+  causes = std::move(kept);
+}
+
 std::uint64_t number(const std::string& version) {
   std::uint64_t value = 0;
   std::from_chars(version.data(), version.data() + version.size(), value);
@@ -33,6 +42,7 @@ std::string Neutral::text(std::string text) {
   static const std::regex kMicroTime(R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z)");
   static const std::regex kTime(R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)");
   static const std::regex kVersion(R"(((?:resource version|current|ResourceVersion[a-z ]*): )\d+)");
+  static const std::regex kRecord(R"((ResourceVersion in record )\(\d+\))");
   static const std::regex kOldest(R"((resource version: <version> )\(\d+\))");
   std::smatch match;
   std::string rest = text;
@@ -52,7 +62,7 @@ std::string Neutral::text(std::string text) {
   for (const auto& [uid, symbol] : uids_) put(uid, symbol);
   for (const auto& [name, symbol] : generated_) put(name, symbol);
   text = replaced(replaced(text, kMicroTime, "<micro time>"), kTime, "<time>");
-  return replaced(replaced(text, kVersion, "$1<version>"), kOldest, "$1(<oldest>)");
+  return replaced(replaced(replaced(text, kVersion, "$1<version>"), kRecord, "$1(<version>)"), kOldest, "$1(<oldest>)");
 }
 
 void Neutral::walk(Json& value, std::string_view same) {
@@ -64,6 +74,8 @@ void Neutral::walk(Json& value, std::string_view same) {
     if (value.contains("metadata") && value["metadata"].is_object()) metadata(value, same);
     if (text_at(value, "kind") == "Table") table_cells(value);
     if (value.contains("serverAddress")) value["serverAddress"] = "<address>";
+    value.erase("storageVersionHash");  // a client compares it with itself only
+    if (value.contains("causes")) keep_first_of_each(value["causes"]);
     for (auto& [key, member] : value.items()) walk(member, same);
   }
 }
@@ -99,6 +111,7 @@ std::string Neutral::list_version(const std::string& version, std::string_view s
 
 void Neutral::table_cells(Json& table) {
   static const std::regex kAge(R"(\d+[smhd](\d+[smhd])?)");
+  for (Json& column : table["columnDefinitions"]) column.erase("description");  // prose of the API's documentation
   for (Json& row : table["rows"]) {
     if (!row.contains("cells")) continue;
     for (Json& cell : row["cells"]) {
