@@ -304,6 +304,7 @@ Answered<Store::Listed> ApiServer::listed(const Call& call, const ListOptions& o
     if (!from) return tl::unexpected(from.error());
     query.start = from->start;
     query.version = from->version;
+    if (from->left >= 0) query.known = static_cast<std::size_t>(from->left);
     if (auto listed = store_.list(*call.resource, query)) return std::move(*listed);
     Failure failure = expired(std::string(kTooOldToContinue));
     failure.continue_token = write_continue(Continue{.version = 0, .start = from->start});
@@ -339,8 +340,9 @@ ApiServer::Answer ApiServer::list(Call& call, const ListOptions& options) {
   if (!listed) return tl::unexpected(listed.error());
   ListMeta meta{.version = listed->version};
   if (!listed->next.empty()) {
-    meta.continue_token = write_continue(Continue{.version = listed->version, .start = listed->next});
-    if (selector->everything()) meta.left = static_cast<std::int64_t>(listed->left);
+    meta.left = static_cast<std::int64_t>(listed->left);
+    meta.continue_token = write_continue(Continue{.version = listed->version, .start = listed->next, .left = meta.left});
+    if (!selector->everything()) meta.left = -1;
   }
   return stream_reply(std::make_unique<ListBody>(*form, std::move(listed->objects), meta));
 }

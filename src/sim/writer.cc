@@ -292,7 +292,8 @@ Answered<Doc> Writer::remove(const Where& where, const Json& options) {
   return shown;
 }
 
-Doc Writer::load(const Resource& resource, Doc object) {
+Answered<Doc> Writer::load(const Resource& resource, Doc object) {
+  if (const auto wrong = wrong_type(resource, object, {})) return tl::unexpected(bad_request(*wrong));
   const Resource& row = stored_as(resource);
   object = as_stored(resource, object);
   object = object.with("apiVersion", Doc::string(row.group_version())).with("kind", Doc::string(row.kind));
@@ -300,6 +301,7 @@ Doc Writer::load(const Resource& resource, Doc object) {
     object = object.with({"metadata", "namespace"}, Doc::string("default"));
   }
   object = with_defaults(row, std::move(object));
+  if (const Causes causes = check_new(row, object); !causes.empty()) return tl::unexpected(invalid(row, name_of(object), causes));
   const std::string key = object_key(object.at({"metadata", "namespace"}).text(), name_of(object));
   return store_.put(row, key, object);
 }

@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <nghttp2/nghttp2.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -81,6 +82,8 @@ class RawClient {
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     address.sin_port = htons(static_cast<std::uint16_t>(port));
+    const int yes = 1;
+    setsockopt(fd_, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
     connected_ = ::connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
   }
 
@@ -140,10 +143,11 @@ class Http2Client {
 
   bool flush() {
     const std::uint8_t* bytes = nullptr;
+    std::string all;  // in one go: small pieces would wait for acknowledgements
     for (ssize_t size = 0; (size = nghttp2_session_mem_send(session_, &bytes)) > 0;) {
-      if (!raw_.send({reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size)})) return false;
+      all.append(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size));
     }
-    return true;
+    return raw_.send(all);
   }
   // False: the connection ended (or nothing came in time) before it was so.
   bool run(const std::function<bool()>& until) {
