@@ -10,8 +10,8 @@
 #include "base/text.h"
 #include "differential/differences.h"
 #include "differential/player.h"
-#include "differential/sim_server.h"
 #include "differential/steps.h"
+#include "sim/simulation.h"
 
 namespace nodeward::differential {
 namespace {
@@ -46,8 +46,12 @@ struct Played {
                          {.endpoint = {.origin = cluster.origin(), .ca_pem = cluster.certificates().ca_cert},
                           .token = cluster.token(),
                           .powerless_token = cluster.powerless_token()});
-    const SimServer server;
-    simulated = play_and_keep("sim", steps, server.origin());
+    const auto simulation = value_of(sim::Simulation::start({}));
+    simulation->compact();  // version 1 is long gone, as in a cluster that has lived for a while
+    simulated = play_and_keep("sim", steps,
+                              {.endpoint = {.origin = simulation->origin(), .ca_pem = simulation->ca_pem()},
+                               .token = simulation->token(),
+                               .powerless_token = simulation->powerless_token()});
   }
 };
 
