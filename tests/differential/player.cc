@@ -2,13 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
 #include <regex>
-#include <set>
 
-#include "base/check.h"
 #include "base/text.h"
 #include "differential/neutral.h"
 #include "net/curl_transport.h"

@@ -11,7 +11,6 @@
 namespace nodeward::differential {
 namespace {
 
-// @merge, @take:3. What each does stands in player.cc.
 const std::set<std::string> kOptions = {"accept", "as",   "end",       "json-patch", "merge", "open",
                                         "pick",   "same", "strategic", "take",       "type"};
 

@@ -3,7 +3,13 @@
 // A line that begins with a space goes on with the body; "== title" opens a group, "#" a comment. In path and body
 //   ${step.version} ${step.uid} ${step.continue}   stand for what an earlier step was answered,
 //   ${repeat:TEXT:N}                               for a long text.
-// READ and CLOSE are no HTTP: they go on reading a watch that was left open, and end it.
+// READ and CLOSE are no HTTP: they go on reading a watch that was left open, and end it. Options:
+//   @merge @strategic @json-patch @type:T    the body's Content-Type; without one of them application/json
+//   @accept:NAME                             one of kAccepts in player.cc; without it application/json
+//   @as:powerless|wrong|nobody               whose token; without it the administrator's
+//   @take:N  @end  @open                     a stream: N events of it, all to the end, or its head alone, left open
+//   @pick:A,B                                of each list of named things only these are shown
+//   @same:STEP                               the list's version has to be that of an earlier list
 #pragma once
 
 #include <filesystem>
