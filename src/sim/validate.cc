@@ -208,12 +208,13 @@ void check_finalizers(Causes& causes, const Doc& finalizers) {
 
 Causes check_metadata(const Doc& metadata, const Doc& before) {
   Causes causes;
-  const Doc& labels = metadata.at("labels");
-  if (!labels.same(before.at("labels"))) {
-    for (const auto& [key, value] : labels.members()) {
-      add_invalid(causes, "metadata.labels", key.text(), check_qualified_name(key.text()));
-      add_invalid(causes, "metadata.labels", value.text(), check_label_value(value.text()));
-    }
+  const Doc::Members& old = before.at("labels").members();
+  auto known = old.begin();  // both are sorted, and what did not change is the same part in both
+  for (const auto& [key, value] : metadata.at("labels").members()) {
+    while (known != old.end() && !known->first.same(key) && known->first.text() < key.text()) ++known;
+    if (known != old.end() && known->first.same(key) && known->second.same(value)) continue;
+    add_invalid(causes, "metadata.labels", key.text(), check_qualified_name(key.text()));
+    add_invalid(causes, "metadata.labels", value.text(), check_label_value(value.text()));
   }
   if (!metadata.at("finalizers").same(before.at("finalizers"))) check_finalizers(causes, metadata.at("finalizers"));
   const Doc& annotations = metadata.at("annotations");
