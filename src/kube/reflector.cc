@@ -30,7 +30,9 @@ Reflector<T>::Reflector(Client& client, Resource resource, std::unique_ptr<Decod
       decoder_(std::move(decoder)),
       sink_(sink),
       clock_(clock),
-      options_(std::move(options)) {}
+      options_(std::move(options)) {
+  draw_watch_time();
+}
 
 template <class T>
 void Reflector<T>::run(const std::stop_token& stop) {
@@ -71,8 +73,7 @@ void Reflector<T>::note(const Happened& what, const Next& before, const Next& ne
 
 template <class T>
 Happened Reflector<T>::step(StreamingList&, const std::stop_token& stop) {
-  const int seconds = watch_seconds();
-  if (auto opened = open_feed(streaming_list_path(resource_, seconds), seconds, stop); !opened) return opened.error();
+  if (auto opened = open_feed(streaming_list_path(resource_, watch_seconds_), stop); !opened) return opened.error();
   sink_.list_begins();
   std::optional<ResourceVersion> complete;
   const auto on_line = [&](std::string_view line) { return initial_line(line, complete); };
@@ -129,7 +130,7 @@ template <class T>
 Happened Reflector<T>::step(PagedList&, const std::stop_token& stop) {
   sink_.list_begins();
   auto version = read_pages(stop);
-  if (!version) return in_context(fmt::format("list of {}", resource_.name), std::move(version.error()));
+  if (!version) return std::move(version.error());
   end_list(*version);
   return Complete{std::move(*version)};
 }
@@ -141,7 +142,9 @@ Result<ResourceVersion> Reflector<T>::read_pages(const std::stop_token& stop) {
   do {
     const std::string asked = std::move(page.meta.continue_token);
     NW_TRY_ASSIGN(page, read_page(asked, stop));
-    NW_TRY(check.add(asked, page.meta.continue_token, std::move(page.first)));
+    if (auto sound = check.add(asked, page.meta.continue_token, std::move(page.first)); !sound) {
+      return tl::unexpected(in_context(fmt::format("list of {}", resource_.name), std::move(sound.error())));
+    }
   } while (!page.meta.continue_token.empty());
   return std::move(page.meta.version);
 }
@@ -162,7 +165,7 @@ auto Reflector<T>::read_page(const std::string& continue_token, const std::stop_
     if (!chunk) break;
     NW_TRY(splitter.feed(*chunk, on_item));
   }
-  if (!splitter.complete()) return fail(ErrorCode::kUnavailable, "the answer broke off");
+  if (!splitter.complete()) return fail(ErrorCode::kUnavailable, fmt::format("list of {}: the answer broke off", resource_.name));
   NW_TRY_ASSIGN(page.meta, decode_list_meta(splitter.envelope()));
   return page;
 }
@@ -184,12 +187,11 @@ void Reflector<T>::list_item(std::string_view json, std::string& first) {
 template <class T>
 Happened Reflector<T>::step(Watching& at, const std::stop_token& stop) {
   if (!feed_) {
-    const int seconds = watch_seconds();
-    if (auto opened = open_feed(watch_path(resource_, at.from, seconds), seconds, stop); !opened) return opened.error();
+    if (auto opened = open_feed(watch_path(resource_, at.from, watch_seconds_), stop); !opened) return opened.error();
     settle_in("");
   }
   const auto on_line = [&](std::string_view line) { return watch_line(line, at.from); };
-  const Duration patience = std::chrono::seconds(feed_->seconds) + options_.silence;
+  const Duration patience = std::chrono::seconds(watch_seconds_) + options_.silence;
   Result<> read;
   bool more = true;
   while (read && more) {
@@ -203,6 +205,7 @@ Happened Reflector<T>::step(Watching& at, const std::stop_token& stop) {
     }
   }
   feed_.reset();
+  draw_watch_time();
   if (!read) return in_context(fmt::format("watch of {}", resource_.name), std::move(read.error()));
   return Ended{};
 }
@@ -220,19 +223,19 @@ Result<> Reflector<T>::watch_line(std::string_view line, ResourceVersion& from) 
 // ---- both ------------------------------------------------------------------------------------------------------------
 
 template <class T>
-Result<> Reflector<T>::open_feed(const std::string& path, int seconds, const std::stop_token& stop) {
+Result<> Reflector<T>::open_feed(const std::string& path, const std::stop_token& stop) {
   feed_.reset();
   net::Request request{.path = path, .headers = {{"Accept", std::string(accept_object(decoder_->detail()))}}};
   NW_TRY_ASSIGN(auto stream, client_.open(std::move(request), stop));
-  feed_ = Feed{.stream = std::move(stream), .lines = {}, .seconds = seconds};
+  feed_ = Feed{.stream = std::move(stream), .lines = {}};
   return {};
 }
 
 template <class T>
-int Reflector<T>::watch_seconds() {
+void Reflector<T>::draw_watch_time() {
   std::uniform_int_distribution<long> between(std::chrono::seconds(options_.watch_least).count(),
                                               std::chrono::seconds(options_.watch_most).count());
-  return static_cast<int>(between(random_));
+  watch_seconds_ = static_cast<int>(between(random_));
 }
 
 // nullopt: it cannot be read. The server's ERROR event is an Error.

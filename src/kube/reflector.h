@@ -113,7 +113,6 @@ class Reflector {
   struct Feed {                        // the stream of a streaming list or a watch
     std::unique_ptr<net::Stream> stream;
     LineSplitter lines;
-    int seconds = 0;                   // after which the server ends it
   };
   struct Page {
     ListMeta meta;
@@ -125,8 +124,8 @@ class Reflector {
   Happened step(Watching& at, const std::stop_token& stop);
   void note(const Happened& what, const Next& before, const Next& next);
 
-  Result<> open_feed(const std::string& path, int seconds, const std::stop_token& stop);
-  int watch_seconds();
+  Result<> open_feed(const std::string& path, const std::stop_token& stop);
+  void draw_watch_time();
   Result<ResourceVersion> read_pages(const std::stop_token& stop);
   Result<Page> read_page(const std::string& continue_token, const std::stop_token& stop);
   void list_item(std::string_view json, std::string& first);
@@ -146,6 +145,7 @@ class Reflector {
   Clock& clock_;
   const ReflectorOptions options_;
   std::minstd_rand random_{std::random_device{}()};
+  int watch_seconds_ = 0;              // drawn anew after each stream; a failure that repeats itself reads the same
   std::optional<Feed> feed_;           // kept from a streaming list to the watch that goes on in it
   std::vector<MonoTime> lists_;        // when the last whole lists ended, at most lists_per_minute of them
   bool heard_ = false;                 // the watch in hand has brought something
