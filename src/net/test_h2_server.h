@@ -2,6 +2,7 @@
 // knows as much of RFC 9113 and 7541 as libcurl needs to be answered. For tests only.
 #pragma once
 
+#include <fcntl.h>
 #include <openssl/ssl.h>
 
 #include <csignal>
@@ -72,10 +73,13 @@ class H2Connection {
   }
   bool reset(std::uint32_t stream, std::uint32_t code) { return send({Frame::kReset, 0, stream, big_endian(code)}); }
   bool go_away(std::uint32_t last) { return send({Frame::kGoAway, 0, 0, big_endian(last) + big_endian(0)}); }
-  // Closes with bytes unread: the client gets a reset.
+  // The client gets a reset.
   void abort() {
     const linger now{.l_onoff = 1, .l_linger = 0};
     setsockopt(fd_, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+    const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    dup2(nothing, fd_);                  // closes the socket, and the number stays the test server's
+    close(nothing);
   }
 
  private:
