@@ -5,6 +5,7 @@
 #include <atomic>
 #include <latch>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "net/curl_transport.h"
@@ -135,6 +136,29 @@ TEST(R08, AQuietStreamIsProbedOnItsOwnConnectionAndLeftAlone) {
   EXPECT_GE(watched.probes, 5);
   EXPECT_LE(watched.probes, 12);
   EXPECT_EQ(watched.server.connections(), 1U);
+}
+
+// A server that is about to end lets streams go on and takes no new one: a probe cannot be had, and the watch is left to TCP.
+TEST(R08, AStreamWhoseConnectionHasSeenAGoAwayIsNotTakenForDead) {
+  TestH2Server server([first = true](H2Connection& connection) mutable {
+    const std::uint32_t stream = connection.request();
+    if (std::exchange(first, false)) {
+      connection.begin(stream);
+      connection.data(stream, "event");
+      connection.go_away(stream);
+    } else {
+      connection.answer(stream, "ok");
+    }
+    while (connection.request() != 0) {
+    }
+  });
+  const auto transport = make_curl_transport(server.endpoint(kQuick));
+  const auto stream = transport->open(watch(), {});
+  ASSERT_TRUE(stream);
+  EXPECT_EQ((*stream)->read(1s, {}).value(), "event");
+  const auto read = (*stream)->read(1s, {});
+  EXPECT_EQ(read.error().code, ErrorCode::kTimeout) << read.error().message;
+  EXPECT_LE(server.connections(), 2U);
 }
 
 TEST(R08, AConnectionThatAnswersNoProbeIsDeadAndIsNotUsedAgain) {

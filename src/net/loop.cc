@@ -179,9 +179,10 @@ void Loop::collect_finished() {
       curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &finished);
       const std::shared_ptr<Transfer> transfer = finished->transfer();
       lane.http2 = finished->answered_over_http2().value_or(lane.http2);
-      if (transfer == lane.probe) probe_answered(lane, *finished, code);
+      const bool is_probe = transfer == lane.probe;
+      if (is_probe) probe_answered(lane, *finished, code);
       const auto done = take_out(transfer.get());
-      if (done->easy->refused(code) && transfer->may_start_again()) {
+      if (!is_probe && done->easy->refused(code) && transfer->may_start_again()) {
         lane.retired = true;             // all that was refused shares one new connection
         launch(transfer, lane_for(transfer->kind()));
       } else {
@@ -248,11 +249,11 @@ void Loop::send_probe(Lane& lane) {
   launch(lane.probe, lane);
 }
 
-// Any answer will do, if it came on the stream's connection: a connection that the server wants to close (GOAWAY) takes no further
+// Any answer will do, a reset of the request too, if it came on the stream's connection: a connection that the server wants to close (GOAWAY) takes no further
 // request, and of one that was made anew nothing follows. Without an answer look_after() decides when the time is over.
 void Loop::probe_answered(Lane& lane, const Easy& probe, CURLcode code) {
   if (probe.used_a_new_connection()) lane.probing = false;
-  if (code != CURLE_OK && lane.probing) return;
+  if (code != CURLE_OK && code != CURLE_HTTP2_STREAM && lane.probing) return;
   lane.probe.reset();
   lane.alive = Clock::real().now();
 }
