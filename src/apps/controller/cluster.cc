@@ -9,14 +9,28 @@
 
 namespace nodeward::apps {
 
-Result<std::unique_ptr<Cluster>> Cluster::open(const ClusterOptions& options, telemetry::Metrics& metrics, Clock& clock) {
-  auto config = options.kubeconfig.empty() ? kube::load_in_cluster() : kube::load_kubeconfig(options.kubeconfig);
-  if (!config) {
-    const bool outside = options.kubeconfig.empty() && config.error().code == ErrorCode::kNotFound;
-    if (outside) config.error().message += options.program == "labeler" ? " (--kubeconfig)" : " (--kubeconfig-path)";
-    return tl::unexpected(std::move(config.error()));
+namespace {
+
+Result<kube::ClusterConfig> load_config(const ClusterOptions& options) {
+  const kube::KubeconfigOptions choice{.context = options.context};
+  if (!options.kubeconfig.empty()) return kube::load_kubeconfig(options.kubeconfig, choice);
+  if (const std::string list = kube::env_value(choice.env, "KUBECONFIG"); !list.empty())
+    return kube::load_kubeconfigs(list, choice);
+  const std::string flag = options.program == "labeler" ? "--kubeconfig" : "--kubeconfig-path";
+  if (!options.context.empty()) {
+    return fail(ErrorCode::kInvalid,
+                fmt::format("--context: there is no kubeconfig to take it from; give {} or set KUBECONFIG", flag));
   }
-  return std::unique_ptr<Cluster>(new Cluster(options, *config, metrics, clock));
+  auto config = kube::load_in_cluster();
+  if (!config && config.error().code == ErrorCode::kNotFound) config.error().message += fmt::format(" ({} or KUBECONFIG)", flag);
+  return config;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Cluster>> Cluster::open(const ClusterOptions& options, telemetry::Metrics& metrics, Clock& clock) {
+  NW_TRY_ASSIGN(const kube::ClusterConfig config, load_config(options));
+  return std::unique_ptr<Cluster>(new Cluster(options, config, metrics, clock));
 }
 
 Cluster::Cluster(const ClusterOptions& options, const kube::ClusterConfig& config, telemetry::Metrics& metrics, Clock& clock)

@@ -16,7 +16,8 @@
 namespace nodeward::apps {
 
 struct ClusterOptions {
-  std::string kubeconfig;         // empty: in-cluster
+  std::string kubeconfig;         // empty: the files of $KUBECONFIG; without it in-cluster
+  std::string context;            // empty: current-context
   std::string program;            // "labeler": user agent, audit component, prefix of the request counter
 };
 

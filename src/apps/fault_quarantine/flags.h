@@ -24,6 +24,7 @@ struct FaultQuarantineFlags {
   std::string event_source;
   std::string outcomes;
   int workers = 16;
+  std::string context;
   bool print_only = false;
   bool version = false;
 };

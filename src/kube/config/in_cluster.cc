@@ -12,11 +12,6 @@
 namespace nodeward::kube {
 namespace {
 
-std::string value_of(const EnvLookup& env, const char* name) {
-  const char* value = env(name);
-  return value == nullptr ? "" : value;
-}
-
 // The file itself is named here: its path is fixed by Kubernetes, so it can be no secret.
 auto naming(const std::filesystem::path& file) {
   return [where = fmt::format("in-cluster: {}", file.string())](Error error) { return in_context(where, std::move(error)); };
@@ -25,8 +20,8 @@ auto naming(const std::filesystem::path& file) {
 }  // namespace
 
 Result<ClusterConfig> load_in_cluster(const std::filesystem::path& root, const EnvLookup& env) {
-  const std::string host = value_of(env, "KUBERNETES_SERVICE_HOST");
-  const std::string port = value_of(env, "KUBERNETES_SERVICE_PORT");
+  const std::string host = env_value(env, "KUBERNETES_SERVICE_HOST");
+  const std::string port = env_value(env, "KUBERNETES_SERVICE_PORT");
   if (host.empty() || port.empty()) {
     return fail(ErrorCode::kNotFound,
                 "not in a cluster: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set; give a kubeconfig file");

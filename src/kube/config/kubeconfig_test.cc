@@ -238,6 +238,70 @@ TEST_F(Kubeconfig, TakesJsonIndentedWithTabs) {
   EXPECT_EQ(config->endpoint.origin, "https://host:6443");
 }
 
+TEST_F(Kubeconfig, TakesTheContextThatIsAskedFor) {
+  const auto file = folder_.write("config", R"(
+clusters: [{name: a, cluster: {server: 'https://a'}}, {name: b, cluster: {server: 'https://b'}}]
+users: [{name: u, user: {token: t}}]
+contexts: [{name: one, context: {cluster: a, user: u}}, {name: two, context: {cluster: b, user: u}}]
+current-context: one
+)");
+  EXPECT_EQ(load_kubeconfig(file)->endpoint.origin, "https://a");
+  const auto two = load_kubeconfig(file, {.context = "two"});
+  ASSERT_TRUE(two) << two.error().message;
+  EXPECT_EQ(two->endpoint.origin, "https://b");
+  EXPECT_THAT(two->source, testing::EndsWith("context two"));
+  EXPECT_THAT(load_kubeconfig(file, {.context = "three"}).error().message,
+              HasSubstr("contexts: there is no entry named \"three\", which --context asks for; there is \"one\", \"two\""));
+}
+
+// ---- Several files: of each name the first entry counts, and the first current-context ----
+
+class KubeconfigList : public testing::Test {
+ protected:
+  std::string list(std::initializer_list<std::filesystem::path> files) const {
+    std::string text;
+    for (const auto& file : files) text += (text.empty() ? "" : ":") + file.string();
+    return text;
+  }
+  TempFolder one_, two_;
+};
+
+TEST_F(KubeconfigList, R31IsMergedAsKubectlDoes) {
+  one_.write("token", "of-one");
+  two_.write("token", "of-two");
+  const auto first = one_.write("config", R"(
+clusters: [{name: c, cluster: {server: 'https://first'}}]
+contexts: [{name: x, context: {cluster: c, user: u}}, {name: z, context: {cluster: c, user: v}}]
+)");
+  const auto second = two_.write("config", R"(
+clusters: [{name: c, cluster: {server: 'https://second'}}]
+users: [{name: u, user: {tokenFile: token}}, {name: v, user: {token: t}}]
+contexts: [{name: x, context: {cluster: none, user: none}}]
+current-context: x
+)");
+  const auto third = two_.write("third", "current-context: z\nusers: [{name: u, user: {token: other}}]\n");
+  const auto config = load_kubeconfigs(list({first, one_.path() / "gone", "", second, third}));
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->endpoint.origin, "https://first");
+  EXPECT_EQ(config->token, "of-two");  // a relative path starts at its own file's folder
+  EXPECT_EQ(config->source, "kubeconfig " + list({first, second, third}) + ", context x");
+  EXPECT_EQ(load_kubeconfigs(list({third, first, second}))->token, "t");
+  EXPECT_EQ(load_kubeconfigs(list({first, third, second}), {.context = "x"})->token, "other");
+}
+
+TEST_F(KubeconfigList, NamesTheFileThatIsWrongOrAllWhenNoneHasIt) {
+  const auto first = one_.write("config", "contexts: [{name: x, context: {cluster: c, user: u}}]\ncurrent-context: x");
+  const auto second = two_.write("config", "clusters: [{name: c, cluster: {server: 'ftp://x'}}]\nusers: [{name: u, user: {}}]");
+  const auto broken = two_.write("broken", "a: [");
+  EXPECT_THAT(load_kubeconfigs(list({first, second})).error().message,
+              testing::StartsWith(second.string() + ": cluster \"c\": server: "));
+  EXPECT_THAT(load_kubeconfigs(list({first, broken})).error().message, testing::StartsWith(broken.string() + ": line 1"));
+  EXPECT_THAT(load_kubeconfigs(list({first, second}), {.context = "y"}).error().message,
+              AllOf(testing::StartsWith(first.string() + ":" + second.string() + ": contexts: "), HasSubstr("there is \"x\"")));
+  EXPECT_THAT(load_kubeconfigs(list({one_.path() / "gone"})).error().message,
+              HasSubstr("KUBECONFIG: none of its files is there"));
+}
+
 TEST_F(Kubeconfig, RefusesBottomlessNesting) {
   EXPECT_THAT(load_text(std::string(100000, '[')).error().message, HasSubstr("is no valid YAML or JSON"));
   EXPECT_THAT(load_text(std::string(100000, '{')).error().message, HasSubstr("is no valid YAML or JSON"));
