@@ -18,11 +18,10 @@ struct Target {
 
   Endpoint endpoint;
   bool tls = false;
-  bool loopback = false;    // never through a proxy
   std::string base;         // what a path is put behind: the origin, with the host that the certificate must name
   std::string connect_to;   // "name:port:host:port" when that host is not the one to connect to
   std::string host_header;  // "Host: ..." of the real origin then
-  std::string where;        // "10.0.0.1:6443", for messages
+  std::string where;        // "10.0.0.1:6443" or "10.0.0.1:6443 through the proxy p:3128", for messages
 };
 
 class Easy {

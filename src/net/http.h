@@ -63,6 +63,9 @@ struct Endpoint {
   std::string client_key_pem = {};
   std::string tls_server_name = {};        // empty: the host of `origin`
   bool insecure = false;                   // do not verify the server
+  // "http://user:password@host:3128", "https://..." or "socks5h://..."; empty: none, whatever the environment says. An https
+  // proxy is verified by the system's trust store and by ca_pem.
+  std::string proxy = {};
 };
 
 }  // namespace nodeward::net

@@ -41,8 +41,9 @@ Cluster::Cluster(const ClusterOptions& options, const kube::ClusterConfig& confi
       client_(*transport_,
               {.path_prefix = config.path_prefix,
                .user_agent = fmt::format("{}/{} (nodeward)", options.program, version()),
-               .authorization = [this] { return credentials_.authorization(); },
-               .reload_credentials = [this] { return credentials_.reload(); },
+               .headers = config.impersonation,
+               .authorization = [this](const std::stop_token&) { return credentials_.authorization(); },
+               .reload_credentials = [this](auto&&...) { return credentials_.reload(); },
                .requests = &metrics.counter(
                    options.program == "labeler" ? "labeler_api_requests_total" : "fault_quarantine_api_requests_total",
                    "Requests to the API server; code 0: no answer came.", {"verb", "code"}),

@@ -18,7 +18,8 @@ using testing::Not;
 
 class CredentialsOfAFile : public testing::Test {
  protected:
-  CredentialsOfAFile() : file_(folder_.write("token", "first\n")), config_{{}, "", "inline", file_, "a test"} {}
+  CredentialsOfAFile()
+      : file_(folder_.write("token", "first\n")), config_{.token = "inline", .token_file = file_, .source = "a test"} {}
 
   TempFolder folder_;
   std::filesystem::path file_;

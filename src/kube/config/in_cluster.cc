@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "kube/config/pem.h"
+#include "kube/config/proxy.h"
 #include "kube/config/server_url.h"
 #include "kube/config/token.h"
 
@@ -29,13 +30,15 @@ Result<ClusterConfig> load_in_cluster(const std::filesystem::path& root, const E
   const std::string address = host.find(':') == std::string::npos ? host : fmt::format("[{}]", host);
   const auto server = parse_server_url(fmt::format("https://{}:{}", address, port));
   if (!server) return tl::unexpected<Error>(in_context("in-cluster: KUBERNETES_SERVICE_HOST with _PORT", server.error()));
-  const auto ca_file = root / "ca.crt", token_file = std::filesystem::absolute(root / "token");
+  const auto ca_file = std::filesystem::absolute(root / "ca.crt"), token_file = std::filesystem::absolute(root / "token");
   NW_TRY_ASSIGN(std::string ca_pem, read_unnamed(ca_file).map_error(naming(ca_file)));
   NW_TRY(check_certificates(ca_pem).map_error(naming(ca_file)));
   NW_TRY_ASSIGN(std::string token, read_token(token_file).map_error(naming(token_file)));
-  return ClusterConfig{.endpoint = {.origin = server->origin, .ca_pem = std::move(ca_pem)},
+  NW_TRY_ASSIGN(std::string proxy, proxy_from_environment(server->origin, env));
+  return ClusterConfig{.endpoint = {.origin = server->origin, .ca_pem = std::move(ca_pem), .proxy = std::move(proxy)},
                        .token = std::move(token),
                        .token_file = token_file,
+                       .ca_file = ca_file,
                        .source = "in-cluster"};
 }
 

@@ -9,9 +9,11 @@
 
 #include "base/text.h"
 #include "kube/config/pem.h"
+#include "kube/config/pem_field.h"
+#include "kube/config/proxy.h"
 #include "kube/config/section.h"
 #include "kube/config/server_url.h"
-#include "kube/config/token.h"
+#include "kube/config/user.h"
 #include "telemetry/log.h"
 
 namespace nodeward::kube {
@@ -19,66 +21,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Unsupported {
-  const char* field;
-  std::string_view why;
-};
-
-constexpr Unsupported kUnsupportedInCluster[] = {
-    {"proxy-url", "is not supported yet; remove it and let the server be reached directly"},
-};
-
-constexpr std::string_view kNoBasic =
-    "basic authentication was removed from Kubernetes in 1.19; give a token, a tokenFile or a client certificate";
-constexpr std::string_view kNoImpersonation = "impersonation is not supported; give a user that has the rights itself";
-
-constexpr Unsupported kUnsupportedInUser[] = {
-    {"exec", "credential plugins are not supported yet; give a token, a tokenFile or a client certificate"},
-    {"auth-provider",
-     "this kind was removed from Kubernetes' clients in 1.26; use exec where it is supported (here not yet), else a token, a "
-     "tokenFile or "
-     "a client certificate"},
-    {"username", kNoBasic},
-    {"password", kNoBasic},
-    {"as", kNoImpersonation},
-    {"as-uid", kNoImpersonation},
-    {"as-groups", kNoImpersonation},
-    {"as-user-extra", kNoImpersonation},
-};
-
-Result<> refuse_all(const Section& section, const auto& unsupported) {
-  for (const auto& [field, why] : unsupported) {
-    if (section.has(field)) return section.refuse(field, why);
-  }
+// The proxy that the file names counts, also for loopback; else the environment's.
+Result<> read_proxy(const Section& cluster, const EnvLookup& env, ClusterConfig& config) {
+  NW_TRY_ASSIGN(const std::string url, cluster.text("proxy-url"));
+  auto proxy = url.empty() ? proxy_from_environment(config.endpoint.origin, env) : parse_proxy_url(url);
+  if (!proxy && !url.empty()) return cluster.refuse("proxy-url", proxy.error().message);
+  NW_TRY_ASSIGN(config.endpoint.proxy, std::move(proxy));
   return {};
 }
 
-// The PEM text of `<field>-data` (base64) or of the file that `<field>` names; "" when neither is given.
-Result<std::string> pem_text(const Section& section, const std::string& field, Result<> (*check)(std::string_view pem)) {
-  const std::string data_field = field + "-data";
-  NW_TRY_ASSIGN(const std::string data, section.text(data_field));
-  NW_TRY_ASSIGN(const std::string file, section.text(field));
-  if (data.empty() && file.empty()) return std::string();
-  if (!data.empty() && !file.empty())
-    return section.refuse(field, fmt::format("is given together with {}; remove one of them", data_field));
-  std::string pem;
-  if (!data.empty()) {
-    auto decoded = decode_base64(data);
-    if (!decoded)
-      return section.refuse(data_field,
-                            fmt::format("is not valid base64; give the PEM text in base64, or its path as {}", field));
-    pem = std::move(*decoded);
-  } else {
-    auto read = read_unnamed(section.folder() / file);
-    if (!read) return section.refuse(field, read.error().message + " (a relative path starts at the kubeconfig's folder)");
-    pem = std::move(*read);
-  }
-  if (const auto good = check(pem); !good) return section.refuse(data.empty() ? field : data_field, good.error().message);
-  return pem;
-}
-
-Result<> read_cluster(const Section& cluster, ClusterConfig& config) {
-  NW_TRY(refuse_all(cluster, kUnsupportedInCluster));
+Result<> read_cluster(const Section& cluster, const EnvLookup& env, ClusterConfig& config) {
   NW_TRY_ASSIGN(const std::string url, cluster.text("server"));
   auto server = parse_server_url(url);
   if (!server) return cluster.refuse("server", server.error().message);
@@ -92,39 +44,10 @@ Result<> read_cluster(const Section& cluster, ClusterConfig& config) {
         return cluster.refuse("insecure-skip-tls-verify", fmt::format("is true and {} is given too; remove one of them", field));
     }
   }
-  NW_TRY_ASSIGN(config.endpoint.ca_pem, pem_text(cluster, "certificate-authority", check_certificates));
-  return {};
-}
-
-// A token file that can be read wins over `token`; Credentials goes on from there.
-Result<> read_user_token(const Section& user, ClusterConfig& config) {
-  NW_TRY_ASSIGN(const std::string text, user.text("token"));
-  if (!text.empty()) {
-    auto token = token_from(text);
-    if (!token) return user.refuse("token", token.error().message);
-    config.token = std::move(*token);
-  }
-  NW_TRY_ASSIGN(const std::string file, user.text("tokenFile"));
-  if (file.empty()) return {};
-  config.token_file = user.folder() / file;
-  auto token = read_token(config.token_file);
-  if (!token && config.token.empty()) {
-    return user.refuse("tokenFile", token.error().message + " (a relative path starts at the kubeconfig's folder)");
-  }
-  if (token) config.token = std::move(*token);
-  return {};
-}
-
-Result<> read_user(const Section& user, ClusterConfig& config) {
-  NW_TRY(refuse_all(user, kUnsupportedInUser));
-  NW_TRY(read_user_token(user, config));
-  NW_TRY_ASSIGN(config.endpoint.client_cert_pem, pem_text(user, "client-certificate", check_certificates));
-  NW_TRY_ASSIGN(config.endpoint.client_key_pem, pem_text(user, "client-key", check_private_key));
-  if (config.endpoint.client_cert_pem.empty() != config.endpoint.client_key_pem.empty()) {
-    return user.refuse(config.endpoint.client_key_pem.empty() ? "client-key" : "client-certificate",
-                       "is missing; client-certificate and client-key (or their -data forms) go together");
-  }
-  return {};
+  NW_TRY_ASSIGN(PemField ca, read_pem_field(cluster, "certificate-authority", check_certificates));
+  config.endpoint.ca_pem = std::move(ca.pem);
+  config.ca_file = std::move(ca.file);
+  return read_proxy(cluster, env, config);
 }
 
 // The files that count, first one first.
@@ -188,7 +111,7 @@ Result<ClusterConfig> read_context(const Files& files, const KubeconfigOptions& 
   NW_TRY_ASSIGN(const Section cluster, files.entry("cluster", cluster_name, fmt::format("context {}", shown(name))));
   NW_TRY_ASSIGN(const Section user, files.entry("user", user_name, fmt::format("context {}", shown(name))));
   ClusterConfig config{.source = fmt::format("kubeconfig {}, context {}", files.names(), name)};
-  NW_TRY(read_cluster(cluster, config));
+  NW_TRY(read_cluster(cluster, options.env, config));
   NW_TRY(read_user(user, config));
   return config;
 }
