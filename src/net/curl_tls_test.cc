@@ -78,6 +78,38 @@ TEST(CurlTls, ShowsItsOwnCertificate) {
   EXPECT_THAT(garbled.error().message, AllOf(HasSubstr("client certificate"), testing::Not(HasSubstr("SECRET"))));
 }
 
+// As a program that runs on while the cluster's CA and its own certificate are replaced.
+TEST(CurlTls, TakesANewCaAndCertificateForNewConnections) {
+  const TestCertificate old_ca = make_certificate("old CA"), new_ca = make_certificate("new CA");
+  const TestCertificate own = make_certificate("controller", {}, &ca());
+  auto endpoint = std::make_shared<Endpoint>();
+  const auto transport = make_curl_transport(EndpointSource([&] { return endpoint; }));
+  const auto ask_again = [&] { return transport->send({.path = "/", .timeout = 10s}, {}); };
+  const auto change = [&](auto edit) {
+    endpoint = std::make_shared<Endpoint>(*endpoint);
+    edit(*endpoint);
+  };
+  TlsServer before(make_certificate("server", "IP:127.0.0.1", &old_ca));
+  change([&](Endpoint& to) { to = {.origin = before.origin(), .ca_pem = old_ca.certificate_pem()}; });
+  ASSERT_TRUE(ask_again());
+
+  TlsServer after(make_certificate("server", "IP:127.0.0.1", &new_ca));
+  change([&](Endpoint& to) { to.origin = after.origin(); });
+  EXPECT_EQ(ask_again().error().code, ErrorCode::kInvalid);
+  change([&](Endpoint& to) { to.ca_pem = new_ca.certificate_pem(); });
+  EXPECT_EQ(ask_again()->body, after.host());
+  change([&](Endpoint& to) { to.ca_pem = old_ca.certificate_pem(); });  // an open connection is not taken on trust
+  EXPECT_EQ(ask_again().error().code, ErrorCode::kInvalid);
+
+  TlsServer asking(make_certificate("server", "IP:127.0.0.1", &old_ca), &ca());
+  change([&](Endpoint& to) {
+    to.origin = asking.origin();
+    to.client_cert_pem = own.certificate_pem();
+    to.client_key_pem = own.key_pem();
+  });
+  EXPECT_EQ(ask_again()->body, asking.host() + " with certificate");
+}
+
 TEST(CurlTls, SaysThatTheServerWantsACertificate) {
   const TestCertificate own = make_certificate("server", "IP:127.0.0.1", &ca());
   const std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> context(SSL_CTX_new(TLS_server_method()), &SSL_CTX_free);

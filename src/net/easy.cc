@@ -86,7 +86,8 @@ bool is_of_a_namesake(std::string_view detail) {
 
 }  // namespace
 
-Target::Target(Endpoint from) : endpoint(std::move(from)), base(endpoint.origin), where(endpoint.origin) {
+Target::Target(std::shared_ptr<const Endpoint> from)
+    : source(std::move(from)), endpoint(*source), base(endpoint.origin), where(endpoint.origin) {
   const auto url = parsed_url(endpoint.origin);
   if (!url) return;  // each request will say so
   const std::string host = url_part(url.get(), CURLUPART_HOST);
@@ -104,8 +105,8 @@ Target::Target(Endpoint from) : endpoint(std::move(from)), base(endpoint.origin)
   connect_to = fmt::format("{}:{}:{}:{}", endpoint.tls_server_name, port, host, port);
 }
 
-Easy::Easy(const Target& target, std::shared_ptr<Transfer> transfer)
-    : target_(target), transfer_(std::move(transfer)), handle_(curl_easy_init()) {
+Easy::Easy(std::shared_ptr<const Target> target, std::shared_ptr<Transfer> transfer)
+    : held_(std::move(target)), target_(*held_), transfer_(std::move(transfer)), handle_(curl_easy_init()) {
   NW_CHECK(handle_ != nullptr, "libcurl has memory for a handle");
   const Request& request = transfer_->request();
   set(CURLOPT_PRIVATE, this);

@@ -12,11 +12,12 @@
 
 namespace nodeward::net {
 
-// An Endpoint as libcurl wants it said. The endpoint's texts are referred to, not copied: a Target outlives its Easy handles.
+// An Endpoint as libcurl wants it said. The endpoint's texts are referred to, not copied.
 struct Target {
-  explicit Target(Endpoint from);
+  explicit Target(std::shared_ptr<const Endpoint> from);
 
-  Endpoint endpoint;
+  std::shared_ptr<const Endpoint> source;
+  const Endpoint& endpoint;  // of `source`
   bool tls = false;
   std::string base;         // what a path is put behind: the origin, with the host that the certificate must name
   std::string connect_to;   // "name:port:host:port" when that host is not the one to connect to
@@ -26,7 +27,7 @@ struct Target {
 
 class Easy {
  public:
-  Easy(const Target& target, std::shared_ptr<Transfer> transfer);
+  Easy(std::shared_ptr<const Target> target, std::shared_ptr<Transfer> transfer);
 
   CURL* handle() const { return handle_.get(); }
   Transfer& transfer() const { return *transfer_; }
@@ -50,7 +51,8 @@ class Easy {
   Error error(CURLcode code) const;
   std::string reason(CURLcode code) const;
 
-  const Target& target_;
+  const std::shared_ptr<const Target> held_;
+  const Target& target_;  // of `held_`
   const std::shared_ptr<Transfer> transfer_;
   std::unique_ptr<CURL, Cleanup> handle_;
   std::unique_ptr<curl_slist, Cleanup> headers_;

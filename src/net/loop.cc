@@ -41,8 +41,7 @@ Error closed() { return {ErrorCode::kCancelled, "stopped: the transport is close
 
 }  // namespace
 
-Loop::Loop(Endpoint endpoint)
-    : target_(std::move(endpoint)), epoll_(epoll_create1(EPOLL_CLOEXEC)), wakeup_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+Loop::Loop() : epoll_(epoll_create1(EPOLL_CLOEXEC)), wakeup_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   NW_CHECK(epoll_ >= 0 && wakeup_ >= 0, "two file descriptors are to be had at the start");
   epoll_event event{.events = EPOLLIN, .data = {.u64 = kWakeupTag}};
   epoll_ctl(epoll_, EPOLL_CTL_ADD, wakeup_, &event);
@@ -73,7 +72,9 @@ void Loop::shut_down() {
   thread_.join();
 }
 
-void Loop::start(std::shared_ptr<Transfer> transfer) { post({Command::Kind::kStart, std::move(transfer)}); }
+void Loop::start(std::shared_ptr<Transfer> transfer, std::shared_ptr<const Target> target) {
+  post({Command::Kind::kStart, std::move(transfer), std::move(target)});
+}
 void Loop::resume(std::shared_ptr<Transfer> transfer) { post({Command::Kind::kResume, std::move(transfer)}); }
 void Loop::drop(std::shared_ptr<Transfer> transfer) { post({Command::Kind::kDrop, std::move(transfer)}); }
 
@@ -117,7 +118,7 @@ void Loop::obey(Command command) {
   Transfer* const transfer = command.transfer.get();
   switch (command.kind) {
     case Command::Kind::kStart: {
-      auto easy = std::make_unique<Easy>(target_, std::move(command.transfer));
+      auto easy = std::make_unique<Easy>(std::move(command.target), std::move(command.transfer));
       curl_multi_add_handle(multi_of(*transfer).handle, easy->handle());
       active_.emplace(transfer, std::move(easy));
       return;

@@ -22,13 +22,13 @@ namespace nodeward::net {
 
 class Loop {
  public:
-  explicit Loop(Endpoint endpoint);
+  Loop();
   ~Loop();
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 
   // Any thread. After shut_down() a transfer that is started ends at once as cancelled.
-  void start(std::shared_ptr<Transfer> transfer);
+  void start(std::shared_ptr<Transfer> transfer, std::shared_ptr<const Target> target);
   void resume(std::shared_ptr<Transfer> transfer);  // its buffer has room again
   void drop(std::shared_ptr<Transfer> transfer);    // nobody waits for it any more
   // The owner: ends the thread and, as cancelled, every transfer. Callers may still hold this object.
@@ -38,6 +38,7 @@ class Loop {
   struct Command {
     enum class Kind { kStart, kResume, kDrop } kind;
     std::shared_ptr<Transfer> transfer;
+    std::shared_ptr<const Target> target = {};  // of a start
   };
   struct Inbox {
     std::vector<Command> commands;
@@ -69,7 +70,6 @@ class Loop {
   std::unique_ptr<Easy> take_out(Transfer* transfer);    // null when it is not under way any more
   void cancel_all();
 
-  const Target target_;
   const int epoll_;
   const int wakeup_;  // an eventfd
   Guarded<Inbox> inbox_;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "kube/config/exec_config.h"
 #include "kube/config/pem.h"
 #include "kube/config/pem_field.h"
 #include "kube/config/proxy.h"
@@ -113,6 +114,7 @@ Result<ClusterConfig> read_context(const Files& files, const KubeconfigOptions& 
   ClusterConfig config{.source = fmt::format("kubeconfig {}, context {}", files.names(), name)};
   NW_TRY(read_cluster(cluster, options.env, config));
   NW_TRY(read_user(user, config));
+  NW_TRY(read_exec(user, cluster, config));
   return config;
 }
 

@@ -35,6 +35,7 @@ struct Accepted {
   std::string tls_server_name = {};
   std::string ca = ca_pem();
   bool insecure = false;
+  std::string plugin = {};
   std::string log = {};  // what the one line on standard error says
 };
 using Refused = Strings;  // what the message must have in it, beside the file
@@ -47,8 +48,9 @@ struct Row {
 void PrintTo(const Row& row, std::ostream* out) { *out << row.file; }
 
 const Row kRows[] = {
-    {"exec-plain.yaml", Refused{"user \"writer\"", "exec", "not supported yet"}},
-    {"exec-v1-cluster-info.yaml", Refused{"user \"writer\"", "exec", "not supported yet"}},
+    {"exec-plain.yaml", Accepted{.token = "", .plugin = (kFolder / "./exec-token.sh").string()}},
+    {"exec-v1-cluster-info.yaml",
+     Accepted{.token = "", .tls_server_name = "api.internal", .plugin = "credential-helper-not-installed"}},
     {"tls-server-name-ip.yaml", Accepted{.origin = "https://192.0.2.10:6443", .tls_server_name = "api.train.internal"}},
     {"ipv6.yaml", Accepted{.origin = "https://[2001:db8::10]:6443"}},
     {"ipv6-zone.yaml", Accepted{.origin = "https://[fe80::1%25eth0]:6443"}},
@@ -98,6 +100,7 @@ class File : public testing::TestWithParam<Row> {
     EXPECT_EQ(config->endpoint.tls_server_name, wanted.tls_server_name);
     EXPECT_EQ(config->endpoint.ca_pem, wanted.ca);
     EXPECT_EQ(config->endpoint.insecure, wanted.insecure);
+    EXPECT_EQ(config->exec ? config->exec->command : "", wanted.plugin);
     EXPECT_EQ(config->endpoint.client_cert_pem + config->endpoint.client_key_pem, "");
     EXPECT_THAT(config->source, testing::StartsWith("kubeconfig " + path().string() + ", context "));
   }
@@ -128,7 +131,7 @@ TEST(R31, EveryFileOfWantedIsInTheTable) {
   const Strings lines = split(read_file(kFolder / "wanted.tsv").value(), '\n');
   for (std::size_t i = 1; i < lines.size(); ++i) {
     const std::string file = split(lines[i], '\t')[0];
-    // These are what a credential plugin prints, no kubeconfigs.
+    // These are what a credential plugin prints, no kubeconfigs: exec_test.cc.
     if (!file.empty() && !file.starts_with("exec-output-")) listed.push_back(file);
   }
   for (const Row& row : kRows) tested.push_back(row.file);

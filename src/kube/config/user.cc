@@ -18,7 +18,6 @@ constexpr std::string_view kNoBasic =
     "basic authentication was removed from Kubernetes in 1.19; give a token, a tokenFile or a client certificate";
 
 constexpr Unsupported kUnsupported[] = {
-    {"exec", "credential plugins are not supported yet; give a token, a tokenFile or a client certificate"},
     {"auth-provider",
      "this kind was removed from Kubernetes' clients in 1.26; use exec, or a token, a tokenFile or a client certificate"},
     {"username", kNoBasic},
