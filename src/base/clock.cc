@@ -2,6 +2,7 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <time.h>
 
 namespace nodeward {
 namespace {
@@ -10,6 +11,11 @@ class RealClock final : public Clock {
  public:
   MonoTime now() const override { return std::chrono::steady_clock::now(); }
   WallTime wall_now() const override { return std::chrono::system_clock::now(); }
+  MonoTime boot_now() const override {
+    timespec now{};
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return MonoTime(std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec));
+  }
 
   bool wait_until(std::unique_lock<std::mutex>& lock, std::condition_variable_any& changed, MonoTime deadline,
                   const std::stop_token& stop, const std::function<bool()>& ready) override {

@@ -22,6 +22,8 @@ class Clock {
 
   virtual MonoTime now() const = 0;
   virtual WallTime wall_now() const = 0;
+  // As now(), but the time that the machine was asleep counts (CLOCK_BOOTTIME): for what others may have taken meanwhile.
+  virtual MonoTime boot_now() const { return now(); }
 
   // Waits on `changed` (with `lock` held, as a condition variable does) until ready() holds, `deadline` passes or `stop` is
   // requested. Returns ready(). MonoTime::max() waits without a deadline. Whoever makes ready() true notifies `changed`.

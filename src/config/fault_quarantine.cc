@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/go_duration.h"
 #include "base/text.h"
 #include "config/checks.h"
 #include "config/toml_file.h"

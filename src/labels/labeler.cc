@@ -23,10 +23,10 @@ constexpr int kRounds = 3;
 // Then the node is looked at once more after this.
 constexpr Duration kTruce = 1s;
 
-// For its place in the rate: the attempt is still to come.
+// For its place in the rate, or for the lease: the attempt is still to come.
 bool waits_in_line(const nodes::Outcome& outcome) {
   const auto* later = std::get_if<Later>(&outcome);
-  return later != nullptr && later->reason == Later::Reason::kRate;
+  return later != nullptr && (later->reason == Later::Reason::kRate || later->reason == Later::Reason::kFenced);
 }
 
 nodes::WriterOptions writer_options(const LabelerOptions& options, LabelerMetrics& metrics) {
@@ -40,7 +40,9 @@ nodes::WriterOptions writer_options(const LabelerOptions& options, LabelerMetric
                 attempt.error->code != ErrorCode::kCancelled) {
               metrics.failed_writes.add();
             }
-          }};
+          },
+          .on_refused = options.on_refused,
+          .fence = options.fence};
 }
 
 }  // namespace
@@ -196,7 +198,7 @@ std::optional<MonoTime> Labeler::handle(const NodeName& name, const std::stop_to
                              },
                              [&](const nodes::Stopped&) { return std::optional<MonoTime>{}; },
                              [&](const Later& later) {
-                               if (later.reason != Later::Reason::kRate) count_pod_events(name, "failed");
+                               if (!waits_in_line(later)) count_pod_events(name, "failed");
                                return std::optional(later.due);
                              }},
                     outcome);

@@ -34,6 +34,9 @@ struct LabelerOptions {
   double burst = 10;
   int workers = 16;
   bool name_pods = false;      // keep pod names, so that lines say which pod led to a label
+  nodes::Fence fence = {};     // closed: another copy writes; see resume()
+  // A write that the server refuses, each time its words are news.
+  std::function<void(const kube::NodeName&, const std::string& why)> on_refused = [](const kube::NodeName&, const std::string&) {};
 };
 
 // The metrics of labeler spec, section 11, and our additions. References into the registry.
@@ -58,6 +61,9 @@ class Labeler {
   void run(const std::stop_token& stop);
   // Reads everything once, prints a line per node, sends no write. False when it was stopped before it knew everything.
   bool print_once(const std::function<void(std::string_view)>& print, const std::stop_token& stop);
+
+  // The fence is open again. Any thread.
+  void resume() { writer_.resume(); }
 
   struct Readiness {
     bool ready = false;        // the first sweep is queued

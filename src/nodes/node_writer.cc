@@ -55,13 +55,15 @@ Outcome NodeWriter::apply(const NodeName& name, const Plan& plan, const std::sto
     if (stop.stop_requested()) return Stopped{};
     const auto node = freshest_.freshest(name);
     if (!node) return forget(name), Outcome{Unknown{}};
-    const NodePatch wanted = plan(*node);
+    NodePatch wanted = plan(*node);
+    if (options_.fence.guard_all()) wanted.guarded();
     const auto whole = wanted.body(*node);
     if (!whole) return settled(name), Outcome{Unchanged{}};
     if (auto later = still_refused(name, whole->identity, *node, clock_.now())) return *later;
     const Weight least = weight_for(name, whole->identity);
     const auto body = least == Weight::kOrnament ? whole : wanted.lightened(least).body(*node);
     if (!body) return settled(name), Outcome{Unchanged{}};
+    if (auto later = fenced(name)) return *later;
     if (auto later = claim(name, clock_.now())) return *later;
 
     auto answer = patch(name, *body, stop);
@@ -162,6 +164,18 @@ std::optional<Later> NodeWriter::claim(const NodeName& name, MonoTime now) {
   }
   troubles_.with([&](auto& troubles) { troubles[name].slot.reset(); });
   return std::nullopt;
+}
+
+// Behind the fence a node waits without a time of its own: the lease may be far away.
+std::optional<Later> NodeWriter::fenced(const NodeName& name) {
+  if (options_.fence.may_write()) return std::nullopt;
+  fenced_.with([&](auto& names) { names.insert(name); });
+  if (options_.fence.may_write()) return std::nullopt;        // resume() may have come before our name did
+  return Later{clock_.now() + 24h, Later::Reason::kFenced, "another copy holds the lease"};
+}
+
+void NodeWriter::resume() {
+  for (const NodeName& name : fenced_.with([](auto& names) { return std::exchange(names, {}); })) wake_(name);
 }
 
 net::Header NodeWriter::accept() const {
@@ -268,9 +282,11 @@ Later NodeWriter::refuse(const NodeName& name, const std::string& identity, std:
                       error.message};
     return std::pair(refusal->until, other);
   });
-  if (news)
+  if (news) {
     telemetry::error("the API server refuses a node write; trying again at growing intervals",
                      {{"node", name.str()}, {"error", error.message}});
+    options_.on_refused(name, error.message);
+  }
   return Later{until, Later::Reason::kRefused, error.message};
 }
 

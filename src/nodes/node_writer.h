@@ -11,6 +11,7 @@
 #include <stop_token>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <variant>
 #include <vector>
 
@@ -35,6 +36,7 @@ struct Later {                                                // nothing is lost
     kRate,                                                    // waits for its place in the rate, or in flight
     kFailed,                                                  // the server, or the way to it, failed
     kRefused,                                                 // the server refused the body (400, 403, 422)
+    kFenced,                                                  // another copy writes; woken by resume()
   };
   MonoTime due;
   Reason reason = Reason::kRate;
@@ -52,6 +54,13 @@ struct Attempt {
   const Error* error = nullptr;                               // null: answered 200
 };
 
+// Where another copy of the program may run (kube/lease.h). Both are asked just before a send.
+struct Fence {
+  std::function<bool()> may_write = [] { return true; };
+  // Every body names the version it was computed from: a write that the other copy had sent may still land.
+  std::function<bool()> guard_all = [] { return false; };
+};
+
 struct WriterOptions {
   std::string field_manager;                                  // "labeler", "fault-quarantine"
   kube::NodeSelection selection;                              // what the answers are decoded into: as the watch does
@@ -59,6 +68,10 @@ struct WriterOptions {
   double burst = 10;                                          // lets a rack of eight fail without queueing
   int workers = 16;
   std::function<void(const Attempt&)> on_attempt = [](const Attempt&) {};
+  // A write that the server refuses, each time its words are news.
+  std::function<void(const kube::NodeName&, const std::string& why)> on_refused = [](const kube::NodeName&, const std::string&) {
+  };
+  Fence fence = {};
 };
 
 class NodeWriter {
@@ -71,6 +84,9 @@ class NodeWriter {
   // Any thread, one caller per node at a time (the work queue sees to that). `plan` is called for each attempt, on the freshest
   // node of that moment, and must be pure.
   Outcome apply(const kube::NodeName& name, const Plan& plan, const std::stop_token& stop);
+
+  // The fence is open again: wakes every node that waits behind it. Any thread.
+  void resume();
 
   // The node was deleted: nothing about it is remembered.
   void forget(const kube::NodeName& name);
@@ -103,6 +119,7 @@ class NodeWriter {
   std::optional<Later> too_early(const kube::NodeName& name, MonoTime now) const;
   std::optional<Later> still_refused(const kube::NodeName& name, const std::string& identity, const kube::Node& node,
                                      MonoTime now) const;
+  std::optional<Later> fenced(const kube::NodeName& name);
   std::optional<Later> claim(const kube::NodeName& name, MonoTime now);
   void notice(const kube::NodeName& name, std::string_view verb, const Result<net::Response>& answer);
   net::Header accept() const;
@@ -129,6 +146,7 @@ class NodeWriter {
   Guarded<FlightLimit> flight_;
   Guarded<Gate> gate_;
   Guarded<std::unordered_map<kube::NodeName, Trouble>> troubles_;
+  Guarded<std::unordered_set<kube::NodeName>> fenced_;
 };
 
 }  // namespace nodeward::nodes

@@ -333,6 +333,60 @@ TEST_F(NodeWriterAnswers, RefusalsWaitTwiceAsLongEachTimeUpToTenMinutes) {
   EXPECT_EQ(verbs(), Verbs(6, "PATCH"));
 }
 
+TEST_F(NodeWriterAnswers, ARefusalIsToldOnceForEachNewReason) {
+  std::vector<std::string> told;
+  writer_ = make_writer({.field_manager = "labeler",
+                         .selection = selection_,
+                         .qps = -1,
+                         .on_refused = [&](const NodeName& name, const std::string& why) { told.push_back(name.str() + why); }});
+  watch_shows(node_json(5));
+  script_ = {status(403, "Forbidden"), status(403, "Forbidden")};
+  apply();
+  clock_.advance(15min);
+  apply();
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_NE(told[0].find("403 Forbidden"), std::string::npos);
+}
+
+TEST_F(NodeWriterAnswers, NothingIsSentBehindTheFence) {
+  bool leads = false;
+  writer_ = make_writer(
+      {.field_manager = "labeler", .selection = selection_, .qps = 1, .burst = 1, .fence = {.may_write = [&] { return leads; }}});
+  watch_shows(node_json(5));
+  for (int i = 0; i < 3; ++i) {
+    const Outcome outcome = apply();
+    ASSERT_TRUE(std::holds_alternative<Later>(outcome));
+    EXPECT_EQ(std::get<Later>(outcome).reason, Later::Reason::kFenced);
+  }
+  EXPECT_EQ(verbs(), Verbs{});
+  leads = true;
+  writer_->resume();
+  EXPECT_EQ(woken_, std::vector<std::string>{"n1"}) << "once, and without having used up its rate";
+  script_ = {ok(6)};
+  EXPECT_TRUE(std::holds_alternative<Written>(apply()));
+}
+
+TEST_F(NodeWriterAnswers, TheFenceFallsBetweenAConflictAndTheNextTry) {
+  bool leads = true;
+  writer_ = make_writer(
+      {.field_manager = "fault-quarantine", .selection = selection_, .qps = -1, .fence = {.may_write = [&] { return leads; }}});
+  watch_shows(node_json(5));
+  script_ = {status(409, "Conflict"), ok(6)};
+  before_answer_ = [&](const Request&) { leads = false; };
+  EXPECT_EQ(std::get<Later>(apply(taint_wanted)).reason, Later::Reason::kFenced);
+  EXPECT_EQ(verbs(), (Verbs{"PATCH", "GET"}));
+}
+
+TEST_F(NodeWriterAnswers, JustAfterTheLeaseWasTakenEveryBodyIsGuarded) {
+  bool young = true;
+  writer_ = make_writer(
+      {.field_manager = "labeler", .selection = selection_, .qps = -1, .fence = {.guard_all = [&] { return young; }}});
+  watch_shows(node_json(5));
+  script_ = {ok(6)};
+  apply();
+  EXPECT_EQ(transport_.requests().back().body, R"({"metadata":{"labels":{"l":"1"},"resourceVersion":"5"}})");
+}
+
 TEST_F(NodeWriterAnswers, AFleetOfRefusedNodesIsTwentyLinesAndANumber) {
   for (int i = 0; i < 30; ++i) {
     const std::string name = fmt::format("node-{}", i);

@@ -31,7 +31,9 @@ nodes::WriterOptions writer_options(const FaultQuarantineOptions& options, Inbox
           .qps = options.qps,
           .burst = options.burst,
           .workers = options.workers,
-          .on_attempt = [&inbox](const nodes::Attempt& attempt) { inbox.count_request(attempt.node); }};
+          .on_attempt = [&inbox](const nodes::Attempt& attempt) { inbox.count_request(attempt.node); },
+          .on_refused = options.on_refused,
+          .fence = options.fence};
 }
 
 // Of the event that the write is for: the first that is not ignored.
@@ -151,6 +153,7 @@ void FaultQuarantine::work(const std::stop_token& stop) {
 
 std::optional<MonoTime> FaultQuarantine::handle(const NodeName& name, const std::stop_token& stop) {
   if (!reader_.synced()) return std::nullopt;              // list_read() brings it back
+  if (!options_.fence.may_write()) return std::nullopt;    // resume() does
   InHand hand = inbox_.take(name, kFold);
   if (hand.events.empty()) return std::nullopt;
   const WallTime now = hand.trouble.planned_at.value_or(clock_.wall_now());
@@ -238,6 +241,7 @@ MonoTime FaultQuarantine::wait(const NodeName& name, InHand hand, WallTime plann
 void FaultQuarantine::settle(const Arrived& arrived, const Judgement& judgement, int requests) {
   metrics_.count(NodeName(arrived.event.node_name), judgement, arrived.event, options_.rule_sets, clock_.wall_now());
   tell(arrived, judgement);
+  options_.on_settled(arrived.event, judgement);
   source_.settle(arrived, outcome_of(judgement, requests));
 }
 
@@ -255,6 +259,11 @@ void FaultQuarantine::node_changed(const NodeName& name, bool gone) {
     metrics_.quarantined_now.remove({{"node", name.str()}});
   }
   if (inbox_.waits(name)) queue_.add(name);
+}
+
+void FaultQuarantine::resume() {
+  for (const NodeName& name : inbox_.nodes()) queue_.add(name);
+  writer_.resume();
 }
 
 void FaultQuarantine::list_read() {

@@ -35,6 +35,11 @@ struct FaultQuarantineOptions {
   double qps = 5;
   double burst = 10;
   int workers = 16;
+  nodes::Fence fence = {};  // closed: another copy acts, events wait; see resume()
+  // A write that the server refuses, each time its words are news.
+  std::function<void(const kube::NodeName&, const std::string& why)> on_refused = [](const kube::NodeName&, const std::string&) {};
+  // Each event settled with a decision; for Kubernetes Events.
+  std::function<void(const events::HealthEvent&, const Judgement&)> on_settled = [](const events::HealthEvent&, const Judgement&) {};
   // Set: nothing is sent; each body is given to this instead, and the next events of the node are judged as if it had been sent.
   std::function<void(const kube::NodeName&, std::string_view body)> print_only = {};
 };
@@ -48,6 +53,9 @@ class FaultQuarantine {
   // the server refuses, and those that still wait after five minutes in which nothing moved; each was reported to the source. 0
   // after a stop. An error: the source is gone.
   Result<std::size_t> run(const std::stop_token& stop);
+
+  // The fence is open again. Any thread.
+  void resume();
 
   struct Readiness {
     bool ready = false;  // the nodes are read

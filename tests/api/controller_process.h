@@ -28,6 +28,7 @@ class ControllerProcess {
                     const std::vector<std::string>& environment = {});
 
   bool running() { return child_.running(); }
+  pid_t pid() const { return child_.pid(); }
   int wait_for_exit();  // when it ends by itself
   int stop();  // SIGTERM; the exit code
   void await(const std::string& what, const std::function<bool()>& holds, Duration patience = kPatience);

@@ -8,7 +8,6 @@
 #include "net/curl_transport.h"
 
 namespace nodeward::apps {
-
 namespace {
 
 Result<kube::ClusterConfig> load_config(const ClusterOptions& options) {
@@ -28,9 +27,13 @@ Result<kube::ClusterConfig> load_config(const ClusterOptions& options) {
 
 }  // namespace
 
-Result<std::unique_ptr<Cluster>> Cluster::open(const ClusterOptions& options, telemetry::Metrics& metrics, Clock& clock) {
+Result<std::unique_ptr<Cluster>> Cluster::open(const ClusterOptions& options, telemetry::Metrics& metrics, Clock& clock,
+                                               const std::stop_token& stop) {
   NW_TRY_ASSIGN(const kube::ClusterConfig config, load_config(options));
-  return std::unique_ptr<Cluster>(new Cluster(options, config, metrics, clock));
+  auto cluster = std::unique_ptr<Cluster>(new Cluster(options, config, metrics, clock));
+  NW_TRY(cluster->credentials_.authorization(stop).map_error(
+      [&](Error error) { return in_context(config.source, std::move(error)); }));
+  return cluster;
 }
 
 Cluster::Cluster(const ClusterOptions& options, const kube::ClusterConfig& config, telemetry::Metrics& metrics, Clock& clock)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <stop_token>
 #include <string>
 
 #include "base/clock.h"
@@ -23,8 +24,10 @@ struct ClusterOptions {
 
 class Cluster {
  public:
-  // Reads the configuration; connects to nothing yet. Errors name the file and the field.
-  static Result<std::unique_ptr<Cluster>> open(const ClusterOptions& options, telemetry::Metrics& metrics, Clock& clock);
+  // Reads the configuration and runs the credential plugin, if there is one; connects to nothing yet. Errors name the file and
+  // the field, or the plugin.
+  static Result<std::unique_ptr<Cluster>> open(const ClusterOptions& options, telemetry::Metrics& metrics, Clock& clock,
+                                               const std::stop_token& stop);
 
   kube::Client& client() { return client_; }
   const std::string& source() const { return source_; }   // "kubeconfig /x/y, context z" or "in-cluster"

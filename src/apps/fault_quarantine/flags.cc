@@ -28,6 +28,9 @@ tl::expected<FaultQuarantineFlags, FlagExit> read_fault_quarantine_flags(std::sp
   table.add("outcomes", flags.outcomes, "", "file for what became of each event, JSON lines; -: standard output");
   table.add("workers", flags.workers, "16", "nodes worked on at the same time, 1 to 256");
   table.add("context", flags.context, "", "context of the kubeconfig to use; empty means its current-context");
+  add_lease_flags(table, flags.lease, "fault-quarantine");
+  table.add("node-events", flags.node_events, "false",
+            "write a Kubernetes Event for each quarantine and release too, a second request each");
   table.add("print-only", flags.print_only, "false", "print what would be written, a line per write, and send nothing");
   table.add("version", flags.version, "false", "print the version and end");
   if (auto exit = table.read(args)) return tl::unexpected(std::move(*exit));

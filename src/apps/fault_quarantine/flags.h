@@ -5,6 +5,7 @@
 #include <string>
 #include <tl/expected.hpp>
 
+#include "apps/controller/leadership.h"
 #include "apps/go_flags.h"
 
 namespace nodeward::apps {
@@ -25,6 +26,8 @@ struct FaultQuarantineFlags {
   std::string outcomes;
   int workers = 16;
   std::string context;
+  LeaseFlags lease;
+  bool node_events = false;
   bool print_only = false;
   bool version = false;
 };

@@ -1,6 +1,7 @@
 // fault-quarantine: health events -> cordons, taints and labels on faulty nodes, and their release. Flags, wiring, signals, exit
 // codes; what it does is in src/quarantine.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstdio>
 #include <memory>
@@ -8,6 +9,8 @@
 #include <vector>
 
 #include "apps/controller/cluster.h"
+#include "apps/controller/leadership.h"
+#include "apps/controller/node_events.h"
 #include "apps/controller/process.h"
 #include "apps/fault_quarantine/flags.h"
 #include "apps/fault_quarantine/source.h"
@@ -53,18 +56,43 @@ Result<quarantine::FaultQuarantineOptions> quarantine_options(const FaultQuarant
   return options;
 }
 
+// For people who look at a node: that it was taken out of use, by which rules and for which check, and that it is back.
+void announce(NodeEvents& events, const events::HealthEvent& event, const quarantine::Judgement& judgement) {
+  const kube::NodeName node(event.node_name);
+  if (std::holds_alternative<quarantine::Quarantine>(judgement.decision)) {
+    events.warn(node, "Quarantined",
+                fmt::format("{} reported a fault of {}; rules: {}", event.agent, event.check_name,
+                            judgement.verdict ? fmt::format("{}", fmt::join(judgement.verdict->matched, ", ")) : ""));
+  } else if (std::holds_alternative<quarantine::Release>(judgement.decision)) {
+    events.tell(node, "Released",
+                fmt::format("{} reported {} healthy; nothing is left against the node", event.agent, event.check_name));
+  }
+}
+
 Result<int> run(const FaultQuarantineFlags& flags, Clock& clock, const std::stop_token& stop) {
   NW_TRY_ASSIGN(const auto lines, events::lines::parse_source(flags.event_source));
   NW_TRY_ASSIGN(const auto rules, load_rules(flags));
   NW_TRY_ASSIGN(auto options, quarantine_options(flags, rules));
   telemetry::Metrics metrics;
-  NW_TRY_ASSIGN(const auto cluster, Cluster::open({flags.kubeconfig_path, flags.context, "fault-quarantine"}, metrics, clock));
+  NW_TRY_ASSIGN(const auto cluster,
+                Cluster::open({flags.kubeconfig_path, flags.context, "fault-quarantine"}, metrics, clock, stop));
   NW_TRY_ASSIGN(const auto source, events::lines::LinesSource::open(lines, flags.outcomes, clock));
   const auto judge = [&](const events::HealthEvent& event, const kube::Node& node) { return rules.book.judge(event, node); };
+  LeaseFlags lease = flags.lease;
+  if (flags.print_only) lease.leader_elect = false;  // it sends nothing
+  NW_TRY_ASSIGN(const auto leadership, Leadership::open(lease, "fault-quarantine", cluster->client(), clock));
+  NodeEvents node_events(cluster->client(), "fault-quarantine", clock);
+  options.fence = leadership->fence();
+  options.on_refused = [&](const kube::NodeName& node, const std::string& why) { node_events.warn(node, kWriteRefused, why); };
+  if (flags.node_events && !flags.print_only) {
+    options.on_settled = [&](const events::HealthEvent& event, const quarantine::Judgement& judgement) {
+      announce(node_events, event, judgement);
+    };
+  }
   quarantine::FaultQuarantine controller(cluster->client(), *source, judge, std::move(options), metrics, clock);
   const auto ready = [&] {
     const auto state = controller.readiness();
-    return net::Page{state.ready ? 200 : 503, state.text};
+    return net::Page{state.ready ? 200 : 503, leadership->readiness() + state.text};
   };
   const auto scrape = [&] {
     controller.refresh();
@@ -77,9 +105,12 @@ Result<int> run(const FaultQuarantineFlags& flags, Clock& clock, const std::stop
         "this version has no circuit breaker: nothing stops it when many nodes fall ill at once; --circuit-breaker-enabled=false "
         "says so");
   }
-  NW_TRY_ASSIGN(const std::size_t left, controller.run(stop));
-  if (left == 0) return 0;
-  telemetry::error("not every event could be settled", {{"events", std::to_string(left)}});
+  Result<std::size_t> left = 0;
+  NW_TRY(leadership->run(
+      stop, [&] { controller.resume(); }, [&](const std::stop_token& end) { left = controller.run(end); }));
+  NW_TRY(left);
+  if (*left == 0) return 0;
+  telemetry::error("not every event could be settled", {{"events", std::to_string(*left)}});
   return 1;
 }
 

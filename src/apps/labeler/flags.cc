@@ -28,6 +28,7 @@ tl::expected<LabelerFlags, FlagExit> read_labeler_flags(std::span<const std::str
   table.add("kube-api-burst", flags.kube_api_burst, "10", "node writes that may go at once after a quiet time; 0 means 10");
   table.add("workers", flags.workers, "16", "nodes worked on at the same time, 1 to 256");
   table.add("context", flags.context, "", "context of the kubeconfig to use; empty means its current-context");
+  add_lease_flags(table, flags.lease, "labeler");
   table.add("print-only", flags.print_only, "false", "print what would change, a line per node, write nothing, and end");
   table.add("version", flags.version, "false", "print the version and end");
 

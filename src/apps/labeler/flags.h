@@ -5,6 +5,7 @@
 #include <string>
 #include <tl/expected.hpp>
 
+#include "apps/controller/leadership.h"
 #include "apps/go_flags.h"
 
 namespace nodeward::apps {
@@ -24,6 +25,7 @@ struct LabelerFlags {
   int kube_api_burst = 0;
   int workers = 16;
   std::string context;
+  LeaseFlags lease;
   bool print_only = false;
   bool version = false;
 };

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "apps/controller/cluster.h"
+#include "apps/controller/leadership.h"
+#include "apps/controller/node_events.h"
 #include "apps/controller/process.h"
 #include "apps/labeler/flags.h"
 #include "base/version.h"
@@ -42,7 +44,11 @@ Result<labels::LabelerOptions> labeler_options(const LabelerFlags& flags) {
 Result<int> run(const LabelerFlags& flags, Clock& clock, const std::stop_token& stop) {
   NW_TRY_ASSIGN(auto options, labeler_options(flags));
   telemetry::Metrics metrics;
-  NW_TRY_ASSIGN(const auto cluster, Cluster::open({flags.kubeconfig, flags.context, "labeler"}, metrics, clock));
+  NW_TRY_ASSIGN(const auto cluster, Cluster::open({flags.kubeconfig, flags.context, "labeler"}, metrics, clock, stop));
+  NW_TRY_ASSIGN(const auto leadership, Leadership::open(flags.lease, "labeler", cluster->client(), clock));
+  NodeEvents events(cluster->client(), "labeler", clock);
+  options.fence = leadership->fence();
+  options.on_refused = [&](const kube::NodeName& node, const std::string& why) { events.warn(node, kWriteRefused, why); };
   labels::Labeler labeler(cluster->client(), std::move(options), metrics, clock);
   telemetry::info("labeler starts", {{"cluster", cluster->source()}});
   if (flags.print_only) {
@@ -52,14 +58,15 @@ Result<int> run(const LabelerFlags& flags, Clock& clock, const std::stop_token& 
   }
   const auto ready = [&] {
     const auto state = labeler.readiness();
-    return net::Page{state.ready ? 200 : 503, state.text};
+    return net::Page{state.ready ? 200 : 503, leadership->readiness() + state.text};
   };
   const auto scrape = [&] {
     labeler.refresh();
     return metrics.text();
   };
   NW_TRY_ASSIGN(const auto health, serve_health(flags.metrics_port, {.ready = ready, .metrics = scrape}));
-  labeler.run(stop);
+  NW_TRY(leadership->run(
+      stop, [&] { labeler.resume(); }, [&](const std::stop_token& end) { labeler.run(end); }));
   return 0;
 }
 
