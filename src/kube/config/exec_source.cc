@@ -76,7 +76,7 @@ void ExecSource::take(Result<ExecCredential> result) {
   failure_.reset();
   if (!result) {
     failure_ = result.error();
-    if (was_good && failure_->code != ErrorCode::kCancelled)
+    if (credential_ != nullptr && was_good && failure_->code != ErrorCode::kCancelled)  // else whoever asked says so
       telemetry::warn("no new credentials; the plugin is run again at growing intervals", {{"error", failure_->message}});
     return;
   }

@@ -239,8 +239,7 @@ TEST_F(ExecOverTime, AServerThatGoesOnRefusingIsAskedForAtGrowingIntervals) {
   EXPECT_LE(runs_, 9);
 }
 
-TEST_F(ExecOverTime, AFailureIsKeptForAWhileAndSaidOnce) {
-  testing::internal::CaptureStderr();
+TEST_F(ExecOverTime, AFailureIsKeptForAWhile) {
   bool works = false;
   ExecSource source(counting([&](int run) -> Result<ExecCredential> {
                       if (works) return lasting(run, 1h);
@@ -258,6 +257,21 @@ TEST_F(ExecOverTime, AFailureIsKeptForAWhileAndSaidOnce) {
   EXPECT_EQ(token(source), "it failed");  // two failures: two seconds
   clock_.advance(1s);
   EXPECT_EQ(token(source), "3");
+}
+
+TEST_F(ExecOverTime, AFailureAfterAGoodRunIsSaidOnce) {
+  testing::internal::CaptureStderr();
+  ExecSource source(counting([&](int run) -> Result<ExecCredential> {
+                      if (run == 1) return lasting(run, 10min);
+                      return fail(ErrorCode::kUnauthorized, "it failed");
+                    }),
+                    clock_);
+  EXPECT_EQ(token(source), "1");
+  for (int i = 0; i < 3; ++i) {
+    clock_.advance(1h);
+    EXPECT_EQ(token(source), "it failed");
+  }
+  EXPECT_EQ(runs_, 4);
   const std::string log = testing::internal::GetCapturedStderr();
   EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 1) << log;
 }
