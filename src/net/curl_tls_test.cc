@@ -56,8 +56,24 @@ TEST(CurlTls, VerifiesTheNameItWasTold) {
   const auto good = ask({.origin = server.origin(), .ca_pem = ca().certificate_pem(), .tls_server_name = "api.test"});
   ASSERT_TRUE(good) << good.error().message;
   EXPECT_EQ(good->body, server.host());  // the name is for TLS only
+  EXPECT_EQ(good->header("x-server-name"), "api.test");
   const auto bad = ask({.origin = server.origin(), .ca_pem = ca().certificate_pem(), .tls_server_name = "else.test"});
   EXPECT_EQ(bad.error().code, ErrorCode::kInvalid);
+}
+
+TEST(CurlTls, ReachesAnIpv6AddressAlsoWithAZone) {
+  TlsServer server(make_certificate("server", "IP:::1", &ca()), nullptr, "::1");
+  const auto good = ask({.origin = server.origin(), .ca_pem = ca().certificate_pem()});
+  ASSERT_TRUE(good) << good.error().message;
+  EXPECT_EQ(good->body, server.host());
+  EXPECT_EQ(good->header("x-server-name"), "none");  // an address is no server name (RFC 6066)
+  const std::string port = server.origin().substr(server.origin().rfind(':'));
+  const auto zoned = ask({.origin = "https://[::1%25lo]" + port, .ca_pem = ca().certificate_pem()});
+  ASSERT_TRUE(zoned) << zoned.error().message;
+  EXPECT_EQ(zoned->body, server.host());  // a zone means something on this machine only (RFC 6874)
+  TlsServer other(make_certificate("server", "IP:::2", &ca()), nullptr, "::1");
+  EXPECT_THAT(ask({.origin = other.origin(), .ca_pem = ca().certificate_pem()}).error().message,
+              HasSubstr("is for another name"));
 }
 
 TEST(CurlTls, ShowsItsOwnCertificate) {
