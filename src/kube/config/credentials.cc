@@ -52,7 +52,8 @@ bool Credentials::reload(const std::string& refused, const std::stop_token& stop
     return (credential != nullptr && bearer(credential->token) != refused) || exec_->renew(credential, stop);
   }
   if (token_file_.empty()) return false;
-  return token_now() != refused || read_token_file();
+  if (token_now() == refused) read_token_file();
+  return token_now() != refused;  // also when another thread read it meanwhile
 }
 
 std::shared_ptr<const net::Endpoint> Credentials::endpoint() {
@@ -74,22 +75,19 @@ std::string Credentials::token_now() {
   return state_.with([](const State& state) { return bearer(state.token); });
 }
 
-bool Credentials::read_token_file() {
+void Credentials::read_token_file() {
   auto token = read_token(token_file_);
   bool warn_now = false;
-  const bool changed = state_.with([&](State& state) {
+  state_.with([&](State& state) {
     state.read_again = clock_.now() + kTokenAge;
     warn_now = !token && !state.warned;
     state.warned = !token;
-    if (!token || *token == state.token) return false;
-    state.token = std::move(*token);
-    return true;
+    if (token) state.token = std::move(*token);
   });
   if (warn_now) {
     telemetry::warn("the token file gives no token; the old token stays in use",
                     {{"source", source_}, {"error", token.error().message}});
   }
-  return changed;
 }
 
 }  // namespace nodeward::kube

@@ -48,7 +48,7 @@ class Credentials {
   };
 
   std::string token_now();
-  bool read_token_file();
+  void read_token_file();
 
   const std::string source_;
   const std::filesystem::path token_file_;
