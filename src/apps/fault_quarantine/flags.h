@@ -26,6 +26,7 @@ struct FaultQuarantineFlags {
   std::string event_source;
   std::string outcomes;
   int workers = 16;
+  std::string context;
   LeaseFlags lease;
   bool node_events = false;
   bool print_only = false;
