@@ -137,7 +137,7 @@ TEST(Proxy, MessagesNameItWithoutUserAndPassword) {
   Proxy refuses([](Connection& connection, const std::string&) { connection.answer("", "407 Proxy Authentication Required"); });
   const auto refused = ask({.origin = "https://api.test:6443", .proxy = refuses.url("marker-user:marker-word@")});
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnreachable);
   EXPECT_THAT(refused.error().message, AllOf(HasSubstr("api.test:6443 through the proxy " + refuses.address()), HasSubstr("407"),
                                              Not(HasSubstr("marker"))));
   for (const char* bad : {"http://marker-user:marker-word@127.0.0.1:1", "http://marker-user:marker-word@no.such.invalid:1",
