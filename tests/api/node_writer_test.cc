@@ -66,7 +66,7 @@ class NodeWriterOnTheServer : public ClusterTest {
   const kube::NodeSelection selection_{
       .labels = {.all = true, .keys = {}}, .annotations = {.all = true, .keys = {}}, .spec = true};
   WatchedTransport transport_{
-      net::make_curl_transport({.origin = cluster().origin(), .ca_pem = cluster().certificates().ca_cert})};
+      net::make_curl_transport({.origin = cluster().origin(), .ca_pem = cluster().ca_cert()})};
   std::string token_ = cluster().token();
   kube::Client client_{transport_, {.authorization = [this] { return "Bearer " + token_; }}, Clock::real()};
   nodes::NodeView view_{[](const NodeName&, const std::shared_ptr<const Node>&) {}};

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "api/cluster.h"
+#include "api/real_cluster.h"
 #include "base/text.h"
 
 namespace nodeward::demo {

@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "api/cluster.h"
+#include "api/real_cluster.h"
 #include "base/text.h"
 #include "demo/show.h"
 #include "demo/supervise.h"
