@@ -13,6 +13,7 @@ libraries=(
   libre2-dev tzdata                                               # cel
   libtomlplusplus-dev                                             # config
   libcli11-dev                                                    # apps
+  libnghttp2-dev                                                  # sim
   libgtest-dev libgmock-dev libbenchmark-dev                      # tests, bench
 )
 wanted=("${tools[@]}" "${libraries[@]}")

@@ -18,11 +18,11 @@ namespace nodeward::sim::wire {
 
 struct Request {
   std::string method;
-  std::string target;                    // path and query, as sent: "/api/v1/nodes?limit=500"
-  std::vector<net::Header> headers;      // names in lower case
+  std::string target;  // path and query, as sent: "/api/v1/nodes?limit=500"
+  std::vector<net::Header> headers;  // names in lower case
   std::string body;
 
-  std::string_view header(std::string_view lower_case_name) const;    // empty: absent
+  std::string_view header(std::string_view lower_case_name) const;  // empty: absent
 };
 
 // A body that is made while it is sent: a long list, a watch. The loop thread.
@@ -30,15 +30,16 @@ class Body {
  public:
   enum class More { kYes, kLater, kEnd };
   virtual ~Body() = default;
-  // Appends about `room` bytes. kLater: nothing for now; whoever makes more calls the Wake that the reply was given with.
+  // Appends about `room` bytes. kYes: there is more (and some was appended). kLater: nothing more for now; whoever makes more
+  // calls wake() on the exchange. It may call drop() and goaway() of its own exchange.
   virtual More fill(std::string& out, std::size_t room) = 0;
 };
 
 struct Reply {
   int status = 200;
-  std::vector<net::Header> headers = {};                // Content-Length is ours to say
+  std::vector<net::Header> headers = {};  // Content-Length is ours to say
   std::string body = {};
-  std::unique_ptr<Body> stream = {};                    // instead of `body`: chunked over HTTP/1.1
+  std::unique_ptr<Body> stream = {};  // instead of `body`: chunked over HTTP/1.1
 };
 
 // One request that waits for its answer; kept as long as wanted: never answered is a silent server. The loop thread. Each of the
@@ -48,24 +49,27 @@ class Exchange {
   virtual ~Exchange() = default;
   virtual const Request& request() const = 0;
   virtual void answer(Reply reply) = 0;
-  virtual void wake() = 0;                              // a stream that said kLater has more, or has come to its end
-  virtual void drop() = 0;                              // closes the connection, with whatever else is under way on it
-  // Says that streams up to `minus` below this one will be answered and no others, and closes when those have ended; this
-  // stream is still answered when minus is 0. HTTP/1.1: the connection closes after this answer.
+  virtual void wake() = 0;  // a stream that said kLater has more, or has come to its end
+  virtual void drop() = 0;  // closes the connection, with whatever else is under way on it
+  // Says GOAWAY: of the streams of this connection those up to the one `minus` before this will be answered and no others (ids
+  // of a client's streams are odd, so the last id is this one's less 2 * minus; a script's `goaway: 4` is minus = 4, as counted
+  // in ids an odd number would mean no stream). Closes when those have ended. This one is still to be answered when minus is 0.
+  // HTTP/1.1: the connection closes after this answer, and without it when minus is more.
   virtual void goaway(int minus) = 0;
-  virtual bool gone() const = 0;                        // the client has given up, or the connection is closed
+  virtual bool gone() const = 0;  // the client has given up, or the connection is closed
 };
 
-struct Tls {                                            // empty texts: clear text
+struct Tls {  // empty texts: clear text
   std::string certificate_pem;
   std::string key_pem;
 };
 
 struct ServerOptions {
   std::string address = "127.0.0.1";
-  int port = 0;                                         // 0: a free one
+  int port = 0;  // 0: a free one
   Tls tls = {};
-  std::size_t most_body = 3UL << 20;                    // a longer one is answered 413, as a kube-apiserver does
+  std::size_t most_body = 3UL << 20;  // a longer one is answered 413, as a kube-apiserver does
+  Duration patience = 60s;  // for the rest of a request, a TLS handshake, a first byte
 };
 
 // Made, asked and destroyed by its owner; post() from any thread.
@@ -74,14 +78,14 @@ class Server {
   using Handler = std::function<void(std::shared_ptr<Exchange>)>;
   // Listens before it returns: a port in use or an unusable certificate is an Error that names it.
   static Result<std::unique_ptr<Server>> listen(ServerOptions options, Handler handler);
-  virtual ~Server() = default;                          // closes every connection and ends the loop
+  virtual ~Server() = default;  // closes every connection and ends the loop
 
   virtual int port() const = 0;
-  virtual void post(std::function<void()> task) = 0;                      // runs it on the loop thread
-  virtual void after(Duration wait, std::function<void()> task) = 0;      // the same, later; dropped when the server ends
+  virtual void post(std::function<void()> task) = 0;  // runs it on the loop thread
+  virtual void after(Duration wait, std::function<void()> task) = 0;  // the same, later; dropped when the server ends
   // The loop thread. Closes every connection and refuses new ones until open_again().
   virtual void shut() = 0;
-  virtual Result<> open_again() = 0;                                      // on the same port
+  virtual Result<> open_again() = 0;  // on the same port
 };
 
 }  // namespace nodeward::sim::wire
