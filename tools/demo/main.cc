@@ -52,13 +52,13 @@ std::vector<Json> example(const char* file) {
   return items;
 }
 
-fs::path log_of(const api::RealCluster& cluster) { return cluster.folder() / "controllers.log"; }  // of both
+fs::path log_of(const api::Cluster& cluster) { return cluster.folder() / "controllers.log"; }  // of both
 
-api::Child labeler(const api::RealCluster& cluster, const std::string& how) {
+api::Child labeler(const api::Cluster& cluster, const std::string& how) {
   return api::Child({kLabeler, "--kubeconfig", cluster.kubeconfig(), how}, log_of(cluster));
 }
 
-Plan ask_for_plan(const api::RealCluster& cluster, std::size_t nodes) {
+Plan ask_for_plan(const api::Cluster& cluster, std::size_t nodes) {
   api::Child asked = labeler(cluster, "--print-only");
   if (!await([&] { return !asked.running(); })) throw std::runtime_error("labeler --print-only did not end");
   Plan plan = read_plan(read_file(log_of(cluster)).value_or(""));
@@ -96,7 +96,7 @@ api::Counters asked_since(const api::Counters& before, api::Admin& admin) {
 }
 
 // The labeler works until every node of the plan has changed; what it asked of the server meanwhile.
-api::Counters let_it_work(api::RealCluster& cluster, std::vector<NodeStory>& nodes, const Plan& plan) {
+api::Counters let_it_work(api::Cluster& cluster, std::vector<NodeStory>& nodes, const Plan& plan) {
   api::Admin& admin = cluster.admin();
   const api::Counters before = admin.counters();
   api::Child at_work = labeler(cluster, "--metrics-port=0");
@@ -108,7 +108,7 @@ api::Counters let_it_work(api::RealCluster& cluster, std::vector<NodeStory>& nod
   return asked_since(before, admin);
 }
 
-void show_labeler(api::RealCluster& cluster, MonoTime begin) {
+void show_labeler(api::Cluster& cluster, MonoTime begin) {
   const std::vector<Json> nodes = example("nodes.json");
   const std::vector<Json> pods = example("labeler-pods.json");
   cluster.admin().create_nodes(nodes);
@@ -149,7 +149,7 @@ Json example_event(std::string_view name) {
 }
 
 // Sends the events one by one, each when the one before is settled.
-std::vector<FaultStep> let_faults_happen(api::RealCluster& cluster) {
+std::vector<FaultStep> let_faults_happen(api::Cluster& cluster) {
   const fs::path events = cluster.folder() / "events.jsonl";
   const fs::path outcomes = cluster.folder() / "outcomes.jsonl";
   std::ofstream(events).flush();
@@ -177,7 +177,7 @@ std::vector<FaultStep> let_faults_happen(api::RealCluster& cluster) {
   return steps;
 }
 
-void show_fault_quarantine(api::RealCluster& cluster) {
+void show_fault_quarantine(api::Cluster& cluster) {
   fmt::print(
       "Now fault-quarantine, which takes faulty nodes out of service. Four health events of {}, each sent\n"
       "when the one before was settled, judged by the rules of tests/data/examples/fault-quarantine.toml:\n\n",
@@ -191,7 +191,7 @@ void show_fault_quarantine(api::RealCluster& cluster) {
   fmt::print("Cordon, taints, labels and the record of the failures (annotations) change in one PATCH, or not at all.\n\n");
 }
 
-void show(api::RealCluster& cluster, MonoTime begin) {
+void show(api::Cluster& cluster, MonoTime begin) {
   show_labeler(cluster, begin);
   show_fault_quarantine(cluster);
   const auto program = [](const fs::path& path) { return fs::relative(path, NW_SOURCE_DIR).string(); };
