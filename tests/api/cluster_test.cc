@@ -1,4 +1,5 @@
 // The test bed itself: what the other tests take for granted of it.
+#include "api/certificates.h"
 #include "api/cluster.h"
 
 #include <gmock/gmock.h>

@@ -7,20 +7,21 @@
 #include <string>
 
 #include "api/cluster.h"
+#include "sim/simulation.h"
 
 namespace nodeward::api {
 
 class SimCluster final : public Cluster {
  public:
   SimCluster();
-  ~SimCluster() override;
 
   const std::string& origin() const override { return origin_; }
-  const std::string& ca_cert() const override { return ca_cert_; }
-  const std::string& token() const override { return kAdminToken; }
-  const std::string& powerless_token() const override { return kPowerlessToken; }
+  const std::string& ca_cert() const override { return simulation_->ca_pem(); }
+  const std::string& token() const override { return simulation_->token(); }
+  const std::string& powerless_token() const override { return simulation_->powerless_token(); }
   std::filesystem::path kubeconfig() const override { return folder() / "kubeconfig"; }
   Admin& admin() override { return *admin_; }
+  sim::Simulation& simulation() { return *simulation_; }
 
   bool serves() const override { return serves_; }
   void kill_api_server() override;
@@ -28,13 +29,8 @@ class SimCluster final : public Cluster {
   void start_api_server() override;
 
  private:
-  static const std::string kAdminToken;
-  static const std::string kPowerlessToken;
-
-  struct Parts;                       // of src/sim
-  const std::unique_ptr<Parts> parts_;
+  std::unique_ptr<sim::Simulation> simulation_;
   std::string origin_;
-  std::string ca_cert_;
   std::unique_ptr<Admin> admin_;
   bool serves_ = true;
 };

@@ -1,8 +1,10 @@
-// demo: a real API server with the example nodes and pods, the labeler and then fault-quarantine at work on it, what they changed
-// and which calls the server counted. Called by scripts/demo.sh, which says where the server's programs are (NODEWARD_TESTBED).
+// demo: an API server with the example nodes and pods, the labeler and then fault-quarantine at work on it, what they changed
+// and which calls the server counted. The server is the simulated one, or with --real the real one, whose programs scripts/demo.sh
+// names (NODEWARD_TESTBED); --nodes N shows a fleet instead (fleet.h).
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -11,7 +13,9 @@
 #include <thread>
 
 #include "api/real_cluster.h"
+#include "api/sim_cluster.h"
 #include "base/text.h"
+#include "demo/fleet.h"
 #include "demo/show.h"
 #include "demo/supervise.h"
 
@@ -202,12 +206,14 @@ void show(api::Cluster& cluster, MonoTime begin) {
       program(kLabeler), program(kFaultQuarantine));
 }
 
-void start_and_show() {
-  const MonoTime begin = Clock::real().now();
-  fmt::print("Starting a kube-apiserver and an etcd on 127.0.0.1, for this demo alone.\n");
-  api::RealCluster cluster;
+struct Arguments {
+  bool real = false;
+  int nodes = 0;
+};
+
+void show_on(api::Cluster& cluster, const std::function<void()>& what) {
   try {
-    show(cluster, begin);
+    what();
   } catch (const std::exception& error) {
     std::error_code none;  // it may have failed before a controller said anything
     fs::copy_file(log_of(cluster), kKeptLog, fs::copy_options::overwrite_existing, none);
@@ -216,12 +222,29 @@ void start_and_show() {
   }
 }
 
-int main() {
+void start_and_show(const Arguments& arguments) {
+  const MonoTime begin = Clock::real().now();
+  if (arguments.real) {
+    fmt::print("Starting a kube-apiserver and an etcd on 127.0.0.1, for this demo alone.\n");
+    api::RealCluster cluster;
+    return show_on(cluster, [&] { show(cluster, begin); });
+  }
+  fmt::print("A simulated API server (nodeward sim) on 127.0.0.1, for this demo alone; `make demo-real` has a real one.\n");
+  api::SimCluster cluster;
+  show_on(cluster, [&] { arguments.nodes > 0 ? show_fleet(cluster, arguments.nodes) : show(cluster, begin); });
+}
+
+int main(int argc, char** argv) {
+  Arguments arguments;
+  CLI::App app("What the labeler and fault-quarantine do, on a cluster of its own", "demo");
+  app.add_flag("--real", arguments.real, "On a real kube-apiserver and etcd");
+  app.add_option("--nodes", arguments.nodes, "A fleet of so many nodes on the simulated server")->check(CLI::Range(1, 100'000));
+  CLI11_PARSE(app, argc, argv);
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   ::unsetenv("KUBECONFIG");  // whatever it names is none of the demo's business
-  return supervise([] {
+  return supervise([&] {
     try {
-      start_and_show();
+      start_and_show(arguments);
       return 0;
     } catch (const std::exception& error) {
       fmt::print(stderr, "demo: {}\n", error.what());
@@ -233,4 +256,4 @@ int main() {
 }  // namespace
 }  // namespace nodeward::demo
 
-int main() { return nodeward::demo::main(); }
+int main(int argc, char** argv) { return nodeward::demo::main(argc, argv); }
