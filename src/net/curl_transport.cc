@@ -3,48 +3,62 @@
 #include <curl/curl.h>
 
 #include "base/check.h"
+#include "base/guarded.h"
 #include "net/loop.h"
 #include "net/transfer.h"
 
 namespace nodeward::net {
 namespace {
 
+// A connection on which no answer comes in time may be dead, or lead to a server that is: the next request gets another one.
+template <class T>
+bool is_silence(const Result<T>& result) {
+  return !result && result.error().code == ErrorCode::kTimeout;
+}
+
 class CurlStream final : public Stream {
  public:
   CurlStream(std::shared_ptr<Loop> loop, std::shared_ptr<Transfer> transfer)
       : loop_(std::move(loop)), transfer_(std::move(transfer)) {}
-  ~CurlStream() override { loop_->drop(transfer_); }
+  ~CurlStream() override { silent_ ? loop_->give_up(transfer_) : loop_->drop(transfer_); }
 
   int status() const override { return transfer_->head().status; }
   std::optional<std::string_view> header(std::string_view name) const override { return transfer_->head().header(name); }
 
   Result<std::optional<std::string>> read(Duration patience, const std::stop_token& stop) override {
-    NW_TRY_ASSIGN(Transfer::Read read, transfer_->read(patience, stop));
-    if (read.resume) loop_->resume(transfer_);
-    return std::move(read.bytes);
+    auto read = transfer_->read(patience, stop);
+    silent_ = is_silence(read);
+    if (!read) return tl::unexpected(std::move(read.error()));
+    if (read->resume) loop_->resume(transfer_);
+    return std::move(read->bytes);
   }
 
  private:
   const std::shared_ptr<Loop> loop_;
   const std::shared_ptr<Transfer> transfer_;
+  bool silent_ = false;    // the last read brought nothing
 };
 
 class CurlTransport final : public Transport {
  public:
-  explicit CurlTransport(Endpoint endpoint) : loop_(std::make_shared<Loop>(std::move(endpoint))) {}
+  explicit CurlTransport(EndpointSource endpoint) : endpoint_(std::move(endpoint)) {}
   ~CurlTransport() override { loop_->shut_down(); }
 
   Result<Response> send(const Request& request, const std::stop_token& stop) override {
     const auto [loop, transfer] = start(Transfer::Kind::kWhole, request);
     auto answer = transfer->wait_for_answer(stop);
-    if (!answer) loop->drop(transfer);
+    if (!answer) is_silence(answer) ? loop->give_up(transfer) : loop->drop(transfer);
     return answer;
   }
 
   Result<std::unique_ptr<Stream>> open(const Request& request, const std::stop_token& stop) override {
     const auto [loop, transfer] = start(Transfer::Kind::kStream, request);
     auto stream = std::make_unique<CurlStream>(loop, transfer);
-    NW_TRY(transfer->wait_for_head(stop));
+    const auto head = transfer->wait_for_head(stop);
+    if (!head) {
+      if (is_silence(head)) loop->give_up(transfer);
+      return tl::unexpected(head.error());
+    }
     return stream;
   }
 
@@ -55,19 +69,32 @@ class CurlTransport final : public Transport {
   };
   Started start(Transfer::Kind kind, const Request& request) {
     Started started{loop_, std::make_shared<Transfer>(kind, request)};
-    started.loop->start(started.transfer);
+    started.loop->start(started.transfer, target());
     return started;
   }
+  std::shared_ptr<const Target> target() {
+    auto endpoint = endpoint_();
+    return target_.with([&](std::shared_ptr<const Target>& latest) {
+      if (latest == nullptr || latest->source != endpoint) latest = std::make_shared<const Target>(std::move(endpoint));
+      return latest;
+    });
+  }
 
-  const std::shared_ptr<Loop> loop_;
+  const EndpointSource endpoint_;
+  Guarded<std::shared_ptr<const Target>> target_;
+  const std::shared_ptr<Loop> loop_ = std::make_shared<Loop>();
 };
 
 }  // namespace
 
-std::unique_ptr<Transport> make_curl_transport(Endpoint endpoint) {
+std::unique_ptr<Transport> make_curl_transport(EndpointSource endpoint) {
   static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
   NW_CHECK(ready == CURLE_OK, "libcurl can be set up");
   return std::make_unique<CurlTransport>(std::move(endpoint));
+}
+
+std::unique_ptr<Transport> make_curl_transport(Endpoint endpoint) {
+  return make_curl_transport([fixed = std::make_shared<const Endpoint>(std::move(endpoint))] { return fixed; });
 }
 
 }  // namespace nodeward::net

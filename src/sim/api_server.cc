@@ -80,14 +80,32 @@ wire::Reply stream_reply(std::unique_ptr<wire::Body> body) {
   return made;
 }
 
-Answered<bool> read_dry_run(const Target& target, std::string_view kind) {
-  const std::string* value = target.query.find("dryRun");
-  if (value == nullptr || value->empty()) return false;
-  if (*value == "All") return true;
-  return tl::unexpected(
-      invalid("meta.k8s.io", kind, "",
-              {{"FieldValueNotSupported", fmt::format("Unsupported value: [{}]: supported values: \"All\"", json_quoted(*value)),
-                "dryRun"}}));
+// The options in a write's query that are looked at; gives back whether it is a dry run.
+Answered<bool> read_write_options(const Target& target, std::string_view kind) {
+  constexpr std::size_t kMostManager = 128;
+  const auto refused = [&](std::string reason, std::string text, std::string field) {
+    return tl::unexpected(invalid("meta.k8s.io", kind, "", {{std::move(reason), std::move(text), std::move(field)}}));
+  };
+  const std::string_view dry_run = target.query.get("dryRun");
+  if (!dry_run.empty() && dry_run != "All") {
+    return refused("FieldValueNotSupported",
+                   fmt::format("Unsupported value: [{}]: supported values: \"All\"", json_quoted(dry_run)), "dryRun");
+  }
+  const std::string_view manager = target.query.get("fieldManager");
+  if (manager.size() > kMostManager) {
+    return refused("FieldValueTooLong", fmt::format("Too long: may not be more than {} bytes", kMostManager), "fieldManager");
+  }
+  if (target.query.find("force") != nullptr && kind == "PatchOptions") {
+    return refused("FieldValueForbidden", "Forbidden: may not be specified for non-apply patch", "force");
+  }
+  const std::string_view validation = target.query.get("fieldValidation");
+  if (!validation.empty() && validation != "Ignore" && validation != "Warn" && validation != "Strict") {
+    return refused(
+        "FieldValueNotSupported",
+        fmt::format(R"(Unsupported value: {}: supported values: "", "Ignore", "Strict", "Warn")", json_quoted(validation)),
+        "fieldValidation");
+  }
+  return dry_run == "All";
 }
 
 // The body of a POST or PUT.
@@ -104,11 +122,17 @@ Answered<Json> read_object(const wire::Request& request, const Resource& resourc
                   resource.kind, why)));
 }
 
-Answered<Json> read_delete_options(const wire::Request& request) {
-  if (trimmed(request.body).empty()) return Json();
-  auto body = parse_body(request.body);
+Answered<Json> read_delete_options(const wire::Request& request, const Query& query) {
+  tl::expected<Json, std::string> body = Json::object();
+  if (!trimmed(request.body).empty()) body = parse_body(request.body);
   if (!body) return tl::unexpected(bad_request("couldn't get version/kind; json parse error: " + body.error()));
-  const std::string policy = text_at(*body, "propagationPolicy");
+  if (const std::string kind = text_at(*body, "kind"); !kind.empty() && kind != "DeleteOptions") {
+    return tl::unexpected(
+        bad_request(fmt::format(R"(no kind "{}" is registered for version "{}" in scheme "pkg/runtime/scheme.go:111")", kind,
+                                text_at(*body, "apiVersion"))));
+  }
+  std::string policy = text_at(*body, "propagationPolicy");
+  if (policy.empty()) policy = query.get("propagationPolicy");
   if (policy.empty() || policy == "Foreground" || policy == "Background" || policy == "Orphan") return std::move(*body);
   const std::string wrong = fmt::format(R"(Unsupported value: {}: supported values: "Foreground", "Background", "Orphan", "nil")",
                                         json_quoted(policy));
@@ -252,6 +276,11 @@ ApiServer::Answer ApiServer::shown(const Call& call, int status, const Doc& obje
 }
 
 ApiServer::Answer ApiServer::get(Call& call) {
+  const std::string_view version = call.target.query.get("resourceVersion");
+  if (const auto number = parse_version(version); !number) {
+    return tl::unexpected(
+        internal_error(fmt::format("resourceVersion: Invalid value: {}: {}", json_quoted(version), number.error().message)));
+  }
   const Doc* object = store_.find(*call.resource, object_key(call.target.space, call.target.name));
   if (object == nullptr) return tl::unexpected(not_found(*call.resource, call.target.name));
   return shown(call, 200, *object);
@@ -268,10 +297,14 @@ Answered<Store::Listed> ApiServer::listed(const Call& call, const ListOptions& o
   if (!selector.everything()) query.wanted = [&selector](const Doc& object) { return selector.matches(object); };
   if (options.limit > 0) query.limit = static_cast<std::size_t>(options.limit);
   if (!options.continue_token.empty()) {
+    if (!options.version.empty()) {
+      return tl::unexpected(bad_request("specifying resource version is not allowed when using continue"));
+    }
     auto from = read_continue(options.continue_token);
     if (!from) return tl::unexpected(from.error());
     query.start = from->start;
     query.version = from->version;
+    if (from->left >= 0) query.known = static_cast<std::size_t>(from->left);
     if (auto listed = store_.list(*call.resource, query)) return std::move(*listed);
     Failure failure = expired(std::string(kTooOldToContinue));
     failure.continue_token = write_continue(Continue{.version = 0, .start = from->start});
@@ -307,8 +340,9 @@ ApiServer::Answer ApiServer::list(Call& call, const ListOptions& options) {
   if (!listed) return tl::unexpected(listed.error());
   ListMeta meta{.version = listed->version};
   if (!listed->next.empty()) {
-    meta.continue_token = write_continue(Continue{.version = listed->version, .start = listed->next});
-    if (selector->everything()) meta.left = static_cast<std::int64_t>(listed->left);
+    meta.left = static_cast<std::int64_t>(listed->left);
+    meta.continue_token = write_continue(Continue{.version = listed->version, .start = listed->next, .left = meta.left});
+    if (!selector->everything()) meta.left = -1;
   }
   return stream_reply(std::make_unique<ListBody>(*form, std::move(listed->objects), meta));
 }
@@ -357,7 +391,7 @@ void ApiServer::arm_bookmarks(const std::weak_ptr<Watch*>& watch) {
 // ---- Writing ------------------------------------------------------------------------------------------------------------------
 
 ApiServer::Answer ApiServer::create(Call& call) {
-  const auto dry_run = read_dry_run(call.target, "CreateOptions");
+  const auto dry_run = read_write_options(call.target, "CreateOptions");
   if (!dry_run) return tl::unexpected(dry_run.error());
   call.dry_run = *dry_run;
   const auto body = read_object(call.request, *call.resource);
@@ -368,7 +402,7 @@ ApiServer::Answer ApiServer::create(Call& call) {
 }
 
 ApiServer::Answer ApiServer::update(Call& call) {
-  const auto dry_run = read_dry_run(call.target, "UpdateOptions");
+  const auto dry_run = read_write_options(call.target, "UpdateOptions");
   if (!dry_run) return tl::unexpected(dry_run.error());
   call.dry_run = *dry_run;
   const auto body = read_object(call.request, *call.resource);
@@ -379,7 +413,7 @@ ApiServer::Answer ApiServer::update(Call& call) {
 }
 
 ApiServer::Answer ApiServer::patch(Call& call) {
-  const auto dry_run = read_dry_run(call.target, "PatchOptions");
+  const auto dry_run = read_write_options(call.target, "PatchOptions");
   if (!dry_run) return tl::unexpected(dry_run.error());
   call.dry_run = *dry_run;
   const auto kind = patch_kind(call.request.header("content-type"));
@@ -390,9 +424,9 @@ ApiServer::Answer ApiServer::patch(Call& call) {
 }
 
 ApiServer::Answer ApiServer::remove(Call& call) {
-  const auto options = read_delete_options(call.request);
+  const auto options = read_delete_options(call.request, call.target.query);
   if (!options) return tl::unexpected(options.error());
-  const auto dry_run = read_dry_run(call.target, "DeleteOptions");
+  const auto dry_run = read_write_options(call.target, "DeleteOptions");
   if (!dry_run) return tl::unexpected(dry_run.error());
   call.dry_run = *dry_run || (options->is_object() && options->contains("dryRun"));
   const auto removed = writer_.remove(call.where(), *options);
@@ -407,11 +441,14 @@ ApiServer::Answer ApiServer::remove(Call& call) {
 }
 
 ApiServer::Answer ApiServer::remove_many(Call& call) {
-  const auto body = read_delete_options(call.request);
+  const auto body = read_delete_options(call.request, call.target.query);
   if (!body) return tl::unexpected(body.error());
-  const auto dry_run = read_dry_run(call.target, "DeleteOptions");
+  const auto dry_run = read_write_options(call.target, "DeleteOptions");
   if (!dry_run) return tl::unexpected(dry_run.error());
   call.dry_run = *dry_run;
+  const auto form = Form::negotiate(call.request.header("accept"), call.target.query.get("includeObject"), Form::Asked::kList,
+                                    *call.resource, clock_);
+  if (!form) return tl::unexpected(form.error());
   const auto options = parse_list_options(call.target.query);
   if (!options) return tl::unexpected(options.error());
   const auto selector = Selector::parse(options->label_selector, options->field_selector, *call.resource);
@@ -423,8 +460,7 @@ ApiServer::Answer ApiServer::remove_many(Call& call) {
     where.name = object.at({"metadata", "name"}).text();
     (void)writer_.remove(where, {});  // each was there a moment ago, on this thread
   }
-  return stream_reply(std::make_unique<ListBody>(Form::whole(*call.resource, clock_), std::move(listed->objects),
-                                                 ListMeta{.version = store_.version()}));
+  return stream_reply(std::make_unique<ListBody>(*form, std::move(listed->objects), ListMeta{.version = store_.version()}));
 }
 
 }  // namespace nodeward::sim

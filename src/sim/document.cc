@@ -21,25 +21,19 @@ auto find_key(const Doc::Members& members, std::string_view key) {
 
 }  // namespace
 
-struct Doc::Part {
-  std::uint32_t holders = 1;
-  Kind kind = Kind::kNull;
-  bool plain = false;                             // a string that is written as it is, between quotes
-  std::variant<std::string, Items, Members> value;
-  std::unique_ptr<const std::string> written = nullptr;      // the text of a part with many holders
-};
-
-void Doc::retain() const {
-  if (part_ != nullptr) ++part_->holders;
-}
-
-void Doc::release() {
-  if (part_ != nullptr && --part_->holders == 0) delete part_;
-}
+void Doc::destroy() { delete part_; }
 
 Doc Doc::string(std::string_view text) {
-  return Doc(new Part{.kind = Kind::kString, .plain = is_plain(text), .value = std::string(text)});
+  if (!is_plain(text)) {
+    auto written = std::make_unique<const std::string>(json_quoted(text));
+    return Doc(new Part{.kind = Kind::kString, .value = std::string(text), .written = std::move(written)});
+  }
+  std::string quoted;
+  quoted.reserve(text.size() + 2);
+  quoted.append("\"").append(text).append("\"");
+  return Doc(new Part{.kind = Kind::kString, .plain = true, .value = std::move(quoted)});
 }
+
 Doc Doc::array(Items items) { return Doc(new Part{.kind = Kind::kArray, .value = std::move(items)}); }
 Doc Doc::object(Members members) { return Doc(new Part{.kind = Kind::kObject, .value = std::move(members)}); }
 
@@ -86,13 +80,6 @@ Doc Doc::from(const Json& value, const Doc& like) {
   }
   Doc made = from(value);
   return made == like ? like : made;
-}
-
-Doc::Kind Doc::kind() const { return part_ == nullptr ? Kind::kNull : part_->kind; }
-
-std::string_view Doc::text() const {
-  const auto* text = part_ == nullptr ? nullptr : std::get_if<std::string>(&part_->value);
-  return text == nullptr ? std::string_view() : *text;
 }
 
 const Doc::Members& Doc::members() const {
@@ -175,16 +162,7 @@ void Doc::write(std::string& out) const {
       out += ']';
       break;
     }
-    case Kind::kString:
-      if (!part_->plain) {
-        out += json_quoted(text());
-      } else {
-        out += '"';
-        out += text();
-        out += '"';
-      }
-      return;
-    default: out += text(); return;
+    default: out += std::get<std::string>(part_->value); return;
   }
   if (part_->holders >= kMany && out.size() - start >= kWorthKeeping) {
     part_->written = std::make_unique<const std::string>(out, start);

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,7 +41,7 @@ class Doc {
   }
   ~Doc() { release(); }
 
-  Kind kind() const;
+  Kind kind() const { return part_ == nullptr ? Kind::kNull : part_->kind; }
   bool is_null() const { return part_ == nullptr; }
   bool is_object() const { return kind() == Kind::kObject; }
   bool is_array() const { return kind() == Kind::kArray; }
@@ -66,12 +67,30 @@ class Doc {
   friend bool operator==(const Doc& a, const Doc& b);
 
  private:
-  struct Part;
+  struct Part {
+    std::uint32_t holders = 1;
+    Kind kind = Kind::kNull;
+    bool plain = false;                           // a scalar whose JSON text is `value`; a string then has its quotes in there
+    std::variant<std::string, Items, Members> value;
+    std::unique_ptr<const std::string> written = nullptr;      // the JSON text, where it is worth keeping
+  };
   explicit Doc(Part* part) : part_(part) {}       // takes over one count
   Doc with(std::span<const std::string_view> path, Doc value) const;
-  void retain() const;
-  void release();
+  void retain() const {
+    if (part_ != nullptr) ++part_->holders;
+  }
+  void release() {
+    if (part_ != nullptr && --part_->holders == 0) destroy();
+  }
+  void destroy();
   Part* part_ = nullptr;
 };
+
+inline std::string_view Doc::text() const {
+  const auto* text = part_ == nullptr ? nullptr : std::get_if<std::string>(&part_->value);
+  if (text == nullptr) return {};
+  const bool quoted = part_->plain && part_->kind == Kind::kString;
+  return quoted ? std::string_view(*text).substr(1, text->size() - 2) : std::string_view(*text);
+}
 
 }  // namespace nodeward::sim

@@ -103,8 +103,10 @@ Doc Form::shown(const Doc& object) const {
 void Form::write_row(std::string& out, const Doc& object) const {
   out += R"({"cells":)";
   Doc::from(table_cells(*resource_, object, clock_->wall_now())).write(out);
-  if (!include_none_) {
-    out += R"(,"object":)";
+  out += R"(,"object":)";
+  if (include_none_) {
+    out += "null";
+  } else {
     (include_whole_ ? renamed(*resource_, object, false) : metadata_only(object)).write(out);
   }
   out += '}';

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 
@@ -150,9 +151,11 @@ Target parse_target(std::string_view text) {
   target.path = decoded(text.substr(0, mark), false);
   if (mark < text.size()) target.query = parse_query(text.substr(mark + 1));
   std::vector<std::string> parts;
-  for (const std::string& part : split(text.substr(0, mark), '/')) {
-    if (!part.empty()) parts.push_back(decoded(part, false));
-  }
+  // An escaped slash is one; the first and the last part are empty in "/api/v1/nodes/", and no other may be.
+  for (const std::string& part : split(target.path, '/')) parts.push_back(part);
+  if (!parts.empty() && parts.front().empty()) parts.erase(parts.begin());
+  if (!parts.empty() && parts.back().empty()) parts.pop_back();
+  if (std::find(parts.begin(), parts.end(), "") != parts.end()) return target;
   const bool resource = (parts.size() >= 3 && parts[0] == "api") || (parts.size() >= 4 && parts[0] == "apis");
   if (resource) read_segments(std::move(parts), target);
   return target;
@@ -210,12 +213,14 @@ Answered<Continue> read_continue(std::string_view token) {
   if (!json || !json->is_object()) return refused("it is no JSON object");
   const std::string start = text_at(*json, "start");
   const auto version = json->find("rv");
-  if (text_at(*json, "v") != "meta.k8s.io/v1" || !start.starts_with('/'))
-    return refused("server does not recognize this encoded version");
+  if (text_at(*json, "v") != "meta.k8s.io/v1") {
+    return refused(fmt::format("server does not recognize this encoded version {}", text_at(*json, "v")));
+  }
+  if (start.empty()) return refused("missing start key");
   if (version == json->end() || !version->is_number_integer()) return refused("incorrect encoded start resourceVersion");
   const auto left = json->find("left");
   return Continue{.version = static_cast<std::uint64_t>(std::max<std::int64_t>(version->get<std::int64_t>(), 0)),
-                  .start = start.substr(1),
+                  .start = start.substr(start.starts_with('/') ? 1 : 0),
                   .left = left != json->end() && left->is_number_integer() ? left->get<std::int64_t>() : -1};
 }
 

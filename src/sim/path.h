@@ -47,7 +47,7 @@ struct ListOptions {
 };
 Answered<ListOptions> parse_list_options(const Query& query);
 
-// A version as a client writes it; `what` opens the complaint.
+// A version as a client writes it; empty is 0.
 Answered<std::uint64_t> parse_version(std::string_view text);
 
 // The place where a list goes on; opaque to clients, but in the real server's form.

@@ -96,6 +96,7 @@ const std::vector<Resource> kResources = {
      .plural = "resourceslices",
      .singular = "resourceslice",
      .kind = "ResourceSlice",
+     .delete_shows_object = true,
      .fields = {"spec.driver", "spec.nodeName"}},
 };
 

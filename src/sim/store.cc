@@ -89,30 +89,33 @@ std::optional<Store::Listed> Store::list(const Resource& resource, const ListQue
       earlier[object_key(metadata.at("namespace").text(), metadata.at("name").text())] = change.before;
     }
   }
+  std::optional<std::size_t> left = query.known;
+  if (!left && query.space.empty() && query.start.empty() && earlier.empty()) left = shelf.objects().size();
   const std::string prefix = query.space.empty() ? "" : query.space + "/";
   const std::string& start = std::max(prefix, query.start);
   auto now = shelf.objects().lower_bound(start);
-  auto then_at = earlier.lower_bound(start);
-  while (now != shelf.objects().end() || then_at != earlier.end()) {
-    const bool from_then = then_at != earlier.end() && (now == shelf.objects().end() || then_at->first <= now->first);
-    const std::string& key = from_then ? then_at->first : now->first;
-    const Doc& object = from_then ? then_at->second : now->second;
+  auto then = earlier.lower_bound(start);
+  std::size_t passed = 0;
+  while (now != shelf.objects().end() || then != earlier.end()) {
+    const bool from_then = then != earlier.end() && (now == shelf.objects().end() || then->first <= now->first);
+    const std::string& key = from_then ? then->first : now->first;
+    const Doc& object = from_then ? then->second : now->second;
     if (!key.starts_with(prefix)) break;
     if (!object.is_null()) {
+      const bool full = listed.objects.size() == query.limit;
+      if (listed.next.empty() && full && (!query.wanted || query.wanted(object))) listed.next = key;
+      if (!listed.next.empty() && left) break;
       if (!listed.next.empty()) {
         ++listed.left;
-      } else if (!query.wanted || query.wanted(object)) {
-        if (listed.objects.size() == query.limit) {
-          listed.next = key;
-          ++listed.left;
-        } else {
-          listed.objects.push_back(object);
-        }
+      } else {
+        ++passed;
+        if (!query.wanted || query.wanted(object)) listed.objects.push_back(object);
       }
     }
     if (from_then && now != shelf.objects().end() && now->first == key) ++now;
-    from_then ? void(++then_at) : void(++now);
+    from_then ? void(++then) : void(++now);
   }
+  if (left) listed.left = *left - std::min(*left, passed);
   return listed;
 }
 

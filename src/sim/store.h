@@ -86,6 +86,7 @@ class Store {
     std::string start = {};                       // the first key wanted
     std::uint64_t version = 0;                    // 0: the present
     std::size_t limit = SIZE_MAX;
+    std::optional<std::size_t> known = {};        // how many objects there are from `start` on; else they are counted
     std::function<bool(const Doc&)> wanted = {};  // empty: all
   };
   struct Listed {

@@ -82,6 +82,11 @@ std::string node_address(const Doc& node, std::string_view type) {
 }
 
 const Doc& node_info(const Row& row, std::string_view member) { return row.object.at({"status", "nodeInfo", member}); }
+Json node_kernel(const Row& row) {
+  const std::string kernel = text_or(node_info(row, "kernelVersion"), "<unknown>");
+  const std::string_view architecture = node_info(row, "architecture").text();
+  return architecture.empty() ? kernel : fmt::format("{} ({})", kernel, architecture);
+}
 
 const std::vector<Column> kNode = {
     {"Name", "string", 0, name},
@@ -92,7 +97,7 @@ const std::vector<Column> kNode = {
     {"Internal-IP", "string", 1, [](const Row& row) { return Json(node_address(row.object, "InternalIP")); }},
     {"External-IP", "string", 1, [](const Row& row) { return Json(node_address(row.object, "ExternalIP")); }},
     {"OS-Image", "string", 1, [](const Row& row) { return Json(text_or(node_info(row, "osImage"), "<unknown>")); }},
-    {"Kernel-Version", "string", 1, [](const Row& row) { return Json(text_or(node_info(row, "kernelVersion"), "<unknown>")); }},
+    {"Kernel-Version", "string", 1, node_kernel},
     {"Container-Runtime", "string", 1,
      [](const Row& row) { return Json(text_or(node_info(row, "containerRuntimeVersion"), "<unknown>")); }},
 };

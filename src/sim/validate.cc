@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 
 #include "base/text.h"
 #include "sim/names.h"
@@ -71,7 +72,7 @@ std::string cannot_hold(const Doc& value, std::string_view owner, std::string_vi
                      owner.empty() ? "" : ".", path, go_type);
 }
 
-std::string joined(const std::vector<std::string_view>& path) {
+std::string joined(std::span<const std::string_view> path) {
   std::string text;
   for (const std::string_view part : path) text.append(text.empty() ? "" : ".").append(part);
   return text;
@@ -90,7 +91,7 @@ std::optional<std::string> breach(const TypeRule& rule, const Doc& value) {
   }
   if (rule.path.back() == "taints") {
     for (const Doc& taint : value.items()) {
-      if (!taint.is_object()) return cannot_hold(taint, rule.owner, "spec.taints", "v1.Taint");
+      if (!taint.is_object() && !taint.is_null()) return cannot_hold(taint, rule.owner, "spec.taints", "v1.Taint");
       for (const std::string_view member : kTaintMembers) {
         const Doc& text = taint.at(member);
         if (!text.is_null() && !text.is_string())
@@ -148,7 +149,7 @@ Doc normalised_metadata(Doc metadata) {
 Doc normalised_node_spec(Doc spec) {
   Doc::Items taints;
   for (const Doc& taint : spec.at("taints").items()) {
-    Doc one = taint;
+    Doc one = taint.is_null() ? Doc::empty_object() : taint;
     leave_out_empty(one, {"value"});
     fill_in(one, {"key", "effect"}, Doc::string(""));
     taints.push_back(one == taint ? taint : one);
@@ -172,6 +173,9 @@ Doc normalised_node_status(Doc status) {
     status = status.with({"daemonEndpoints", "kubeletEndpoint", "Port"}, Doc::from(Json(0)));
   }
   leave_out_empty(status, {"conditions", "addresses", "images", "capacity", "allocatable"});
+  if (status.at("allocatable").is_null() && !status.at("capacity").is_null()) {
+    status = status.with("allocatable", status.at("capacity"));
+  }
   Doc::Items conditions;
   for (const Doc& condition : status.at("conditions").items()) {
     Doc one = condition;
@@ -190,15 +194,29 @@ void add_invalid(Causes& causes, const std::string& field, std::string_view valu
   }
 }
 
+void check_finalizers(Causes& causes, const Doc& finalizers) {
+  std::size_t index = 0;
+  for (const Doc& finalizer : finalizers.items()) {
+    const std::string field = fmt::format("metadata.finalizers[{}]", index++);
+    const std::string_view name = finalizer.text();
+    add_invalid(causes, field, name, check_qualified_name(name));
+    const bool standard = name == "kubernetes" || name == "orphan" || name == "foregroundDeletion";
+    if (standard || name.find('/') != std::string_view::npos) continue;
+    add_invalid(causes, field, name, {"name is neither a standard finalizer name nor is it fully qualified"});
+  }
+}
+
 Causes check_metadata(const Doc& metadata, const Doc& before) {
   Causes causes;
-  const Doc& labels = metadata.at("labels");
-  if (!labels.same(before.at("labels"))) {
-    for (const auto& [key, value] : labels.members()) {
-      add_invalid(causes, "metadata.labels", key.text(), check_qualified_name(key.text()));
-      add_invalid(causes, "metadata.labels", value.text(), check_label_value(value.text()));
-    }
+  const Doc::Members& old = before.at("labels").members();
+  auto known = old.begin();  // both are sorted, and what did not change is the same part in both
+  for (const auto& [key, value] : metadata.at("labels").members()) {
+    while (known != old.end() && !known->first.same(key) && known->first.text() < key.text()) ++known;
+    if (known != old.end() && known->first.same(key) && known->second.same(value)) continue;
+    add_invalid(causes, "metadata.labels", key.text(), check_qualified_name(key.text()));
+    add_invalid(causes, "metadata.labels", value.text(), check_label_value(value.text()));
   }
+  if (!metadata.at("finalizers").same(before.at("finalizers"))) check_finalizers(causes, metadata.at("finalizers"));
   const Doc& annotations = metadata.at("annotations");
   if (annotations.same(before.at("annotations"))) return causes;
   std::size_t size = 0;
@@ -249,10 +267,20 @@ Causes check_taints(const Doc& taints) {
 
 void append(Causes& causes, const Causes& more) { causes.insert(causes.end(), more.begin(), more.end()); }
 
+void check_number(Causes& causes, const Doc& object, Doc::Path path, std::int64_t least, std::string_view why) {
+  const std::string_view text = object.at(path).text();
+  if (text.empty() || parse_int(text).value_or(least) >= least) return;
+  causes.push_back({"FieldValueInvalid", fmt::format("Invalid value: {}: {}", text, why), joined({path.begin(), path.size()})});
+}
+
 Causes check_content(const Resource& resource, const Doc& object, const Doc& before) {
   Causes causes = check_metadata(object.at("metadata"), before.at("metadata"));
   if (resource.kind == "Node" && !object.at("spec").same(before.at("spec"))) {
     append(causes, check_taints(object.at({"spec", "taints"})));
+  }
+  if (resource.kind == "Lease") {
+    check_number(causes, object, {"spec", "leaseDurationSeconds"}, 1, "must be greater than 0");
+    check_number(causes, object, {"spec", "leaseTransitions"}, 0, "must be greater than or equal to 0");
   }
   if (resource.kind == "Pod" && object.at({"spec", "containers"}).items().empty()) {
     causes.push_back({"FieldValueRequired", "Required value", "spec.containers"});

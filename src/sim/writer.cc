@@ -153,7 +153,8 @@ Doc Writer::with_defaults(const Resource& resource, Doc object) {
   };
   fill({"metadata", "uid"}, new_uid());
   fill({"metadata", "creationTimestamp"}, time_text());
-  if (resource.kind == "Pod" || resource.kind == "DaemonSet") fill({"metadata", "generation"}, 1);
+  const bool numbers_specs = resource.kind == "Pod" || resource.kind == "DaemonSet" || resource.kind == "ResourceSlice";
+  if (numbers_specs) fill({"metadata", "generation"}, 1);
   if (resource.kind == "Pod") fill({"status", "phase"}, "Pending");
   if (resource.kind == "Namespace") {
     fill({"metadata", "labels", "kubernetes.io/metadata.name"}, std::string(name_of(object)));
@@ -219,11 +220,13 @@ Answered<Doc> Writer::patch(const Where& where, PatchKind kind, const std::strin
   if (found == nullptr) return tl::unexpected(not_found(resource, where.name));
   const Doc before = *found;
   const Form form = Form::whole(resource, clock_);
-  auto patched = apply_patch(kind, form.shown(before), body);
+  const Doc shown = form.shown(before);
+  auto patched = apply_patch(kind, shown, body);
   if (!patched) return patched;
   Doc object = as_stored(resource, *patched);
   if (object.same(before)) return before;
-  auto wrong = object.at("kind").same(before.at("kind")) ? std::nullopt : conversion_error(resource, object);
+  const bool same_kind = patched->at("kind").same(shown.at("kind")) && patched->at("apiVersion").same(shown.at("apiVersion"));
+  auto wrong = same_kind ? std::nullopt : conversion_error(resource, *patched);
   if (!wrong) wrong = wrong_type(resource, object, before);
   if (wrong) return tl::unexpected(not_a_patch_result(object, *wrong));
   if (auto good = check_name(where, object); !good) return tl::unexpected(good.error());
@@ -231,10 +234,11 @@ Answered<Doc> Writer::patch(const Where& where, PatchKind kind, const std::strin
   if (auto good = check_version(where, before, object); !good && !object.at({"metadata", "resourceVersion"}).text().empty()) {
     return tl::unexpected(good.error());
   }
-  const std::string_view uid = object.at({"metadata", "uid"}).text();
-  if (!uid.empty() && uid != before.at({"metadata", "uid"}).text()) {
-    const Cause cause{"FieldValueInvalid", fmt::format("Invalid value: {}: field is immutable", json_quoted(uid)),
-                      "metadata.uid"};
+  for (const std::string_view member : {"uid", "deletionTimestamp"}) {
+    const std::string_view value = object.at({"metadata", member}).text();
+    if (value.empty() || value == before.at({"metadata", member}).text()) continue;
+    const Cause cause{"FieldValueInvalid", fmt::format("Invalid value: {}: field is immutable", json_quoted(value)),
+                      fmt::format("metadata.{}", member)};
     return tl::unexpected(invalid(resource, where.name, {cause, cause}));
   }
   return replace(where, before, std::move(object));
@@ -247,7 +251,7 @@ Answered<Doc> Writer::replace(const Where& where, const Doc& before, Doc object)
     return tl::unexpected(invalid(resource, where.name, causes));
   }
   if (object == before) return before;
-  if (!before.at({"metadata", "generation"}).is_null() && !(object.at("spec") == before.at("spec"))) {
+  if (resource.kind != "Pod" && !before.at({"metadata", "generation"}).is_null() && !(object.at("spec") == before.at("spec"))) {
     const auto generation = parse_int(before.at({"metadata", "generation"}).text()).value_or(0);
     object = object.with({"metadata", "generation"}, Doc::from(Json(generation + 1)));
   }
@@ -268,7 +272,8 @@ Answered<Doc> Writer::remove(const Where& where, const Json& options) {
   if (auto good = check_preconditions(where, *found, options); !good) return tl::unexpected(good.error());
   const Doc before = *found;
   if (where.dry_run) return before;
-  const Doc marked = before.with({"metadata", "deletionTimestamp"}, Doc::string(time_text()));
+  const Doc marked = before.with({"metadata", "deletionTimestamp"}, Doc::string(time_text()))
+                         .with({"metadata", "deletionGracePeriodSeconds"}, Doc::from(Json(0)));
   if (!before.at({"metadata", "finalizers"}).is_null()) {
     return before.at({"metadata", "deletionTimestamp"}).is_null() ? store_.put(resource, key_of(where), marked) : before;
   }
@@ -280,14 +285,15 @@ Answered<Doc> Writer::remove(const Where& where, const Json& options) {
       for (const Doc& object : inside->objects) store_.remove(row, object_key(where.name, name_of(object)));
     }
   }
-  if (!resource.delete_shows_object) return last;
+  if (resource.kind != "Pod" && resource.kind != "Namespace") return last;       // the others go without a grace period
   Doc shown = last.with({"metadata", "deletionTimestamp"}, Doc::string(time_text()));
   if (resource.kind == "Pod") shown = shown.with({"metadata", "deletionGracePeriodSeconds"}, Doc::from(Json(0)));
   if (resource.kind == "Namespace") shown = shown.with({"status", "phase"}, Doc::string("Terminating"));
   return shown;
 }
 
-Doc Writer::load(const Resource& resource, Doc object) {
+Answered<Doc> Writer::load(const Resource& resource, Doc object) {
+  if (const auto wrong = wrong_type(resource, object, {})) return tl::unexpected(bad_request(*wrong));
   const Resource& row = stored_as(resource);
   object = as_stored(resource, object);
   object = object.with("apiVersion", Doc::string(row.group_version())).with("kind", Doc::string(row.kind));
@@ -295,6 +301,7 @@ Doc Writer::load(const Resource& resource, Doc object) {
     object = object.with({"metadata", "namespace"}, Doc::string("default"));
   }
   object = with_defaults(row, std::move(object));
+  if (const Causes causes = check_new(row, object); !causes.empty()) return tl::unexpected(invalid(row, name_of(object), causes));
   const std::string key = object_key(object.at({"metadata", "namespace"}).text(), name_of(object));
   return store_.put(row, key, object);
 }

@@ -39,13 +39,13 @@ class Writer {
 
   // As it is, status and uid included, but for the version: for objects that come from a real cluster. Missing identity is
   // filled in. It replaces what is there.
-  Doc load(const Resource& resource, Doc object);
+  Answered<Doc> load(const Resource& resource, Doc object);
+  std::string new_uid();
 
  private:
   Answered<Doc> read(const Where& where, const Json& body) const;
   Answered<Doc> replace(const Where& where, const Doc& before, Doc object);
   Doc with_defaults(const Resource& resource, Doc object);
-  std::string new_uid();
   std::string generated_name(std::string_view prefix);
   std::string time_text() const { return rfc3339(clock_.wall_now()); }
 

@@ -22,6 +22,18 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
+}  // namespace
+}  // namespace nodeward::demo
+
+namespace nodeward::api {
+
+std::unique_ptr<Cluster> make_shared_cluster() { return std::make_unique<RealCluster>(); }
+
+}  // namespace nodeward::api
+
+namespace nodeward::demo {
+namespace {
+
 constexpr const char* kDemo = NW_BINARY_DIR "/tools/demo/demo";
 constexpr const char* kMark = "NODEWARD_DEMO_TEST";
 
