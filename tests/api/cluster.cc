@@ -77,9 +77,4 @@ TempFolder::~TempFolder() {
   ::close(lock_);
 }
 
-Cluster& Cluster::shared() {
-  static const std::unique_ptr<Cluster> cluster = make_shared_cluster();
-  return *cluster;
-}
-
 }  // namespace nodeward::api

@@ -1,6 +1,6 @@
 // The test bed itself: what the other tests take for granted of it.
-#include "api/certificates.h"
 #include "api/cluster.h"
+#include "api/certificates.h"
 
 #include <gmock/gmock.h>
 

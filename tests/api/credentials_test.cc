@@ -7,8 +7,8 @@
 #include <fstream>
 #include <string>
 
-#include "api/real_cluster.h"
 #include "api/labeler_process.h"
+#include "api/real_cluster.h"
 
 namespace nodeward::api {
 namespace {

@@ -5,6 +5,7 @@
 
 #include <fstream>
 
+#include "api/certificates.h"
 #include "api/labeler_fixture.h"
 #include "base/version.h"
 

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "base/check.h"
+#include "base/clock.h"
 
 namespace nodeward::api {
 namespace {

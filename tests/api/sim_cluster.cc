@@ -13,8 +13,7 @@ T must(Result<T> result) {
 
 }  // namespace
 
-SimCluster::SimCluster()
-    : simulation_(must(sim::Simulation::start({.port = free_port()}))), origin_(simulation_->origin()) {
+SimCluster::SimCluster() : simulation_(must(sim::Simulation::start({.port = free_port()}))), origin_(simulation_->origin()) {
   admin_ = std::make_unique<Admin>(origin_, simulation_->ca_pem(), simulation_->token());
   must(simulation_->write_kubeconfig(kubeconfig()));
 }
@@ -25,7 +24,9 @@ void SimCluster::kill_api_server() {
 }
 
 void SimCluster::start_api_server() {
-  if (!serves_) must(simulation_->open_again());
+  if (serves_) return;
+  must(simulation_->open_again());
+  admin_->forget_own_calls();
   serves_ = true;
 }
 

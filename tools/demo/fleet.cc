@@ -75,15 +75,18 @@ Work watch(api::SimCluster& cluster, api::Child& controller, const std::string& 
 }
 
 void say_cost(const Work& work, long nodes) {
-  const auto each = [&](const char* verb) { return static_cast<double>(work.asked.count(verb, "nodes")) / static_cast<double>(nodes); };
-  fmt::print("    a node: {:.2f} PATCH, {:.2f} GET, {:.2f} PUT; at most {} MB of memory\n\n", each("PATCH"), each("GET"), each("PUT"),
-             work.peak);
+  const auto each = [&](const char* verb) {
+    return static_cast<double>(work.asked.count(verb, "nodes")) / static_cast<double>(nodes);
+  };
+  fmt::print("    a node: {:.2f} PATCH, {:.2f} GET, {:.2f} PUT; at most {} MB of memory\n\n", each("PATCH"), each("GET"),
+             each("PUT"), work.peak);
 }
 
 // Nodes that hold our labels already, as read from the example, are right from the start.
 void label(api::SimCluster& cluster, int nodes) {
-  api::Child labeler({NW_BINARY_DIR "/bin/labeler", "--kubeconfig", cluster.kubeconfig(), "--kube-api-qps=-1", "--metrics-port=0"},
-                     cluster.folder() / "controllers.log");
+  api::Child labeler(
+      {NW_BINARY_DIR "/bin/labeler", "--kubeconfig", cluster.kubeconfig(), "--kube-api-qps=-1", "--metrics-port=0"},
+      cluster.folder() / "controllers.log");
   long last = 0;
   MonoTime moved = Clock::real().now();
   const Work work = watch(cluster, labeler, "labelled   ", nodes, [&](long patches) {
@@ -97,9 +100,8 @@ void label(api::SimCluster& cluster, int nodes) {
 
 std::vector<std::string> write_faults(api::SimCluster& cluster, int faults) {
   std::vector<std::string> names;
-  for (const Json& node : cluster.admin().get(fmt::format("/api/v1/nodes?limit={}", faults)).json()["items"]) {
-    names.push_back(node["metadata"]["name"]);
-  }
+  const Json list = cluster.admin().get(fmt::format("/api/v1/nodes?limit={}", faults)).json();
+  for (const Json& node : list["items"]) names.push_back(node["metadata"]["name"]);
   const std::string all = read_file(kExamples / "events.jsonl").value_or("");
   Json fault = parse_json(std::string_view(all).substr(0, all.find('\n'))).value();
   std::ofstream file(cluster.folder() / "faults.jsonl");
@@ -113,11 +115,12 @@ std::vector<std::string> write_faults(api::SimCluster& cluster, int faults) {
 
 void quarantine(api::SimCluster& cluster, int faults) {
   const auto names = write_faults(cluster, faults);
-  api::Child controller({NW_BINARY_DIR "/bin/fault-quarantine", "--kubeconfig-path", cluster.kubeconfig(), "--config-path",
-                         kExamples / "fault-quarantine.toml", "--event-source",
-                         "file:" + (cluster.folder() / "faults.jsonl").string(), "--outcomes", cluster.folder() / "outcomes.jsonl",
-                         "--circuit-breaker-enabled=false", "--kube-api-qps=-1", "--metrics-port=0"},
-                        cluster.folder() / "controllers.log");
+  api::Child controller(
+      {NW_BINARY_DIR "/bin/fault-quarantine", "--kubeconfig-path", cluster.kubeconfig(), "--config-path",
+       kExamples / "fault-quarantine.toml", "--event-source", "file:" + (cluster.folder() / "faults.jsonl").string(),
+       "--outcomes", cluster.folder() / "outcomes.jsonl", "--circuit-breaker-enabled=false", "--kube-api-qps=-1",
+       "--metrics-port=0"},
+      cluster.folder() / "controllers.log");
   const Work work = watch(cluster, controller, "quarantined", static_cast<long>(names.size()),
                           [&](long) { return !controller.running(); });
   say_cost(work, static_cast<long>(names.size()));
@@ -133,9 +136,10 @@ void show_fleet(api::SimCluster& cluster, int nodes) {
   must(simulation.load_file(kExamples / "labeler-pods.json"));
   must(simulation.multiply_nodes(static_cast<std::size_t>(nodes)));
   must(simulation.add_pods(kPodsPerNode));
-  fmt::print("{} nodes and {} pods in {:.1f} s, copies of the examples. Both controllers now work without a limit of their own\n"
-             "(--kube-api-qps=-1): what a second brings is what this machine does, server included.\n\n",
-             nodes, nodes * kPodsPerNode, seconds_since(begin));
+  fmt::print(
+      "{} nodes and {} pods in {:.1f} s, copies of the examples. Both controllers now work without a limit of their own\n"
+      "(--kube-api-qps=-1): what a second brings is what this machine does, server included.\n\n",
+      nodes, nodes * kPodsPerNode, seconds_since(begin));
   label(cluster, nodes);
   quarantine(cluster, std::max(1, nodes / 10));
 }

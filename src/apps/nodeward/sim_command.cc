@@ -94,12 +94,14 @@ void add_sim_command(CLI::App& app, int& exit_code) {
   const auto arguments = std::make_shared<SimArguments>();
   CLI::App* sim = app.add_subcommand("sim", "Run a simulated cluster: an API server in memory, for trying things out");
   sim->description(
-      "Runs a simulation, not a cluster: an API server in memory that answers as a kube-apiserver does, to programs and to kubectl. No\n"
+      "Runs a simulation, not a cluster: an API server in memory that answers as a kube-apiserver does, to programs and to "
+      "kubectl. No\n"
       "kubelet, no scheduler and no controller runs behind it. docs/sim.md lists what differs from a real server.");
   sim->add_option("--listen", arguments->listen, "Address and port to listen on; port 0 takes a free one")
       ->type_name("ADDR:PORT")
       ->capture_default_str();
-  sim->add_option("--load", arguments->files, "What `kubectl get nodes,pods -o json` wrote; may be given several times")->type_name("FILE");
+  sim->add_option("--load", arguments->files, "What `kubectl get nodes,pods -o json` wrote; may be given several times")
+      ->type_name("FILE");
   sim->add_option("--nodes", arguments->nodes, "Multiply the loaded nodes until there are so many")->type_name("N");
   sim->add_option("--pods-per-node", arguments->pods_per_node, "Give each node so many pods")->type_name("N");
   sim->add_option("--heartbeats", arguments->heartbeats, "Status updates of nodes a second, of all nodes together")
