@@ -42,7 +42,8 @@ std::string in_one_line(const CLI::App& app, const CLI::ParseError& error) {
 }  // namespace
 
 int run_nodeward(int argc, const char* const* argv) {
-  CLI::App app("Nodeward's tool for operators: try and check rules before a cluster meets them, run a simulated one.", "nodeward");
+  CLI::App app("Nodeward's tool for operators: try and check rules before a cluster meets them, run a simulated one.",
+               "nodeward");
   app.set_version_flag("--version", fmt::format("nodeward {}", version()), "Print the version and end");
   app.footer("Exit codes: 0 good, 1 what was looked at is wrong, 2 the command line is.");
   app.require_subcommand(1);
