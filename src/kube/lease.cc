@@ -153,9 +153,13 @@ Result<bool> Lease::written(const net::Response& answer, MonoTime sent) {
   if (!lease.is_object()) return fail(ErrorCode::kUnavailable, path() + ": the answer is no object");
   observe(lease);
   if (seen_->record.holder != options_.identity) return false;
-  if (!held()) taken_ = clock_.boot_now();
   ours_ = std::move(lease);
+  // It may have run out while the answer was under way. taken_ goes first: whoever sees it held must see since when. The second
+  // look is for those who found it closed just before it was open again: note() must tell them.
+  const MonoTime end = valid_until_.load();
+  if (end <= clock_.boot_now()) taken_ = clock_.boot_now();
   valid_until_ = sent + options_.renew_deadline;
+  if (end <= clock_.boot_now()) noted_ = false;
   return true;
 }
 
@@ -170,7 +174,7 @@ Result<bool> Lease::create(const std::stop_token& stop) {
                                     .body = to_text(lease),
                                     .timeout = options_.renew_deadline / 2},
                                    stop);
-  if (!answer && answer.error().code == ErrorCode::kConflict) return false;      // AlreadyExists: the next try reads it
+  if (!answer && answer.error().code == ErrorCode::kConflict) return false;  // AlreadyExists: the next try reads it
   if (!answer && answer.error().code == ErrorCode::kNotFound) {
     return fail(ErrorCode::kUnavailable,
                 fmt::format("{} (is there a namespace {}?)", answer.error().message, options_.name_space));

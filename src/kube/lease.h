@@ -44,9 +44,10 @@ struct LeaseOptions {
   Duration duration = 15s;            // others wait this long for a holder that is silent
   Duration renew_deadline = 10s;      // the holder stops writing this long after its last renewal that succeeded was sent
   Duration retry_period = 2s;
-  std::function<void(bool held)> on_change = [](bool) {};    // on the thread of run()
+  // On the thread of run(). True twice in a row: it had run out in between, and came back with the renewal under way.
+  std::function<void(bool held)> on_change = [](bool) {};
 };
-// kInvalid unless 0 < retry < deadline < duration, whole seconds in `duration`, and names that the API takes.
+// kInvalid unless 0 < retry < deadline < duration, whole seconds in `duration`, and both names are given.
 Result<> validate(const LeaseOptions& options);
 
 class Lease {

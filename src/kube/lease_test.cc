@@ -174,6 +174,26 @@ TEST(Lease, AnAnswerThatCameLateProlongsNothing) {
   EXPECT_FALSE(a.lease.held()) << "valid from when it was sent";
 }
 
+TEST(Lease, RunOutWhileItsRenewalWasUnderWayItIsAnnouncedAsTakenAnew) {
+  LeaseServer server;
+  Copy a(server, "a");
+  a.pass(70s);
+  a.step();
+  ASSERT_FALSE(a.lease.taken_within(60s));
+  ASSERT_EQ(a.changes, std::vector{true});
+  a.clock.advance(8s);
+  bool held_under_way = true;
+  server.before_answer = [&] {
+    a.clock.advance(4s);
+    held_under_way = a.lease.held();
+  };
+  a.step();
+  EXPECT_FALSE(held_under_way);
+  EXPECT_TRUE(a.lease.held());
+  EXPECT_EQ(a.changes, (std::vector{true, true})) << "a writer that found it closed waits until it is told";
+  EXPECT_TRUE(a.lease.taken_within(60s));
+}
+
 TEST(Lease, TakenAwayByForceItIsLostAtTheNextRenewal) {
   LeaseServer server;
   Copy a(server, "a");

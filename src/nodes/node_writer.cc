@@ -62,6 +62,7 @@ Outcome NodeWriter::apply(const NodeName& name, const Plan& plan, const std::sto
     const auto body = least == Weight::kOrnament ? whole : wanted.lightened(least).body(*node);
     if (!body) return settled(name), Outcome{Unchanged{}};
     if (auto later = fenced(name)) return *later;
+    if (options_.fence.guard_all() && !body->guarded) continue;  // the lease was taken since the plan was made
     if (auto later = claim(name, clock_.now())) return *later;
 
     auto answer = patch(name, *body, stop);

@@ -404,6 +404,19 @@ TEST_F(NodeWriterAnswers, JustAfterTheLeaseWasTakenEveryBodyIsGuarded) {
   EXPECT_EQ(transport_.requests().back().body, R"({"metadata":{"labels":{"l":"1"},"resourceVersion":"5"}})");
 }
 
+TEST_F(NodeWriterAnswers, ALeaseTakenWhenThePlanWasMadeAlreadyGuardsThatBodyToo) {
+  bool taken = false;
+  writer_ = make_writer({.field_manager = "labeler",
+                         .selection = selection_,
+                         .qps = -1,
+                         .fence = {.may_write = [&] { return taken = true; }, .guard_all = [&] { return taken; }}});
+  watch_shows(node_json(5));
+  script_ = {ok(6)};
+  apply();
+  ASSERT_EQ(verbs(), Verbs{"PATCH"});
+  EXPECT_EQ(transport_.requests().back().body, R"({"metadata":{"labels":{"l":"1"},"resourceVersion":"5"}})");
+}
+
 TEST_F(NodeWriterAnswers, AFleetOfRefusedNodesIsTwentyLinesAndANumber) {
   for (int i = 0; i < 30; ++i) {
     const std::string name = fmt::format("node-{}", i);
