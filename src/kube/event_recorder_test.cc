@@ -93,6 +93,7 @@ TEST(EventRecorder, AFleetInTroubleDoesNotFloodTheServer) {
   for (int i = 0; i < 5000; ++i) r.say(fmt::format("gpu-{}", i), "403 Forbidden");
   r.start();
   r.pass(10s);
+  EXPECT_GE(r.asked().size(), 25U);
   EXPECT_LE(r.asked().size(), 25U + 11U);
 }
 
