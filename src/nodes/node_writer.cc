@@ -300,7 +300,10 @@ void NodeWriter::settled(const NodeName& name) {
   if (unused) bucket_.with([](Bucket& bucket) { bucket.give_back(); });
 }
 
-void NodeWriter::forget(const NodeName& name) { settled(name); }
+void NodeWriter::forget(const NodeName& name) {
+  settled(name);
+  fenced_.with([&](auto& names) { names.erase(name); });
+}
 
 std::string NodeWriter::refusals() const {
   constexpr std::size_t kShown = 20;

@@ -383,6 +383,16 @@ TEST_F(NodeWriterAnswers, NothingIsSentBehindTheFence) {
   EXPECT_TRUE(std::holds_alternative<Written>(apply()));
 }
 
+TEST_F(NodeWriterAnswers, ANodeThatGoesIsNotRememberedBehindTheFence) {
+  writer_ = make_writer(
+      {.field_manager = "labeler", .selection = selection_, .qps = -1, .fence = {.may_write = [] { return false; }}});
+  watch_shows(node_json(5));
+  apply();
+  writer_->forget(NodeName{"n1"});
+  writer_->resume();
+  EXPECT_EQ(woken_, std::vector<std::string>{});
+}
+
 TEST_F(NodeWriterAnswers, TheFenceFallsBetweenAConflictAndTheNextTry) {
   bool leads = true;
   writer_ = make_writer(
