@@ -7,12 +7,13 @@ seconds="${1:-15}"
 command -v clang++-16 >/dev/null || "$NW_ROOT/scripts/setup.sh" fuzz
 cmake -S fuzz -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++-16 > /dev/null
 cmake --build build/fuzz >&2
-for fuzzer in ${2:-cel_parse_fuzz cel_eval_fuzz}; do
+for fuzzer in ${2:-cel_parse_fuzz cel_eval_fuzz watch_fuzz}; do
+  language="${fuzzer%%_*}"    # names the dictionary and the corpus
   found="build/fuzz/found/$fuzzer"
   mkdir -p "$found"
   echo "$fuzzer: $seconds s"
-  "build/fuzz/bin/$fuzzer" -max_total_time="$seconds" -dict=fuzz/cel.dict -max_len=4096 -timeout=10 -rss_limit_mb=2048 \
-    -artifact_prefix="$found/" -print_final_stats=1 "$found" fuzz/corpus/cel 2> "build/fuzz/$fuzzer.log" || {
+  "build/fuzz/bin/$fuzzer" -max_total_time="$seconds" -dict="fuzz/$language.dict" -max_len=4096 -timeout=10 -rss_limit_mb=2048 \
+    -artifact_prefix="$found/" -print_final_stats=1 "$found" "fuzz/corpus/$language" 2> "build/fuzz/$fuzzer.log" || {
     tail -40 "build/fuzz/$fuzzer.log"
     exit 1
   }

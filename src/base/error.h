@@ -19,7 +19,7 @@ enum class ErrorCode {
   kGone,         // the version asked for was compacted: list again
   kThrottled,    // the server asks for patience: wait, then the same again
   kUnavailable,  // the server failed: wait, then the same again; whether it was done is unknown
-  kUnreachable,  // there is no way to the server: nobody else needs to try just now
+  kUnreachable,  // there is no way to the server: nothing was done, and nobody else needs to try just now
   kTimeout,      // no answer in time: whether it was done is unknown
   kUnauthorized, // who we are was not accepted: read the credentials anew
   kDenied,       // who we are is known and may not do this

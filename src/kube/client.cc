@@ -22,10 +22,9 @@ std::string rest_of(net::Stream& stream, const std::stop_token& stop) {
   return body;
 }
 
-// No HTTP answer: refused, reset, or a certificate that is not the one promised. kUnavailable and kInvalid are what a server
-// says.
+// No HTTP answer. kInvalid is what a server says; here it is a certificate that is not the one promised, so nothing was sent.
 Error unanswered(const net::Request& request, Error error) {
-  if (error.code == ErrorCode::kInvalid || error.code == ErrorCode::kUnavailable) error.code = ErrorCode::kUnreachable;
+  if (error.code == ErrorCode::kInvalid) error.code = ErrorCode::kUnreachable;
   return in_context(fmt::format("{} {}", request.method, request.path), std::move(error));
 }
 
@@ -49,7 +48,8 @@ Result<net::Response> Client::send(net::Request request, const std::stop_token& 
 
 Result<std::unique_ptr<net::Stream>> Client::open(net::Request request, const std::stop_token& stop) {
   for (bool again : {true, false}) {
-    const net::Request ready = prepared(request);
+    net::Request ready = prepared(request);
+    ready.probe = options_.path_prefix + "/livez";
     auto stream = transport_.open(ready, stop);
     count(ready, stream ? (*stream)->status() : 0);
     if (!stream) return tl::unexpected(unanswered(request, stream.error()));

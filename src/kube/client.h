@@ -1,5 +1,6 @@
 // Requests to one API server, with credentials; answers other than 2xx become Errors that say what to do next. Any thread.
-// kUnreachable means that no answer came, kUnavailable and the others that the server answered so.
+// kUnreachable means that there is no way to the server and nothing was done; kUnavailable and kTimeout that it failed, be it with
+// an answer (5xx) or without, and that nobody knows what was done; the others that the server answered so.
 // It never waits and never repeats on its own, but for one repeat at once when a 401 led to another token: when to try again
 // is decided by the reflector (reads) and by NodeWriter (writes), so that retries do not multiply.
 #pragma once
@@ -18,11 +19,11 @@
 namespace nodeward::kube {
 
 struct ClientOptions {
-  std::string path_prefix = {};                        // of the server's URL: "/k8s/clusters/c-1", no slash at the end
+  std::string path_prefix = {};  // of the server's URL: "/k8s/clusters/c-1", no slash at the end
   std::string user_agent = "nodeward";
-  std::function<std::string()> authorization = [] { return std::string(); };   // value of the header, empty: none
-  std::function<bool()> reload_credentials = [] { return false; };             // true: there is another token now
-  telemetry::Counter* requests = nullptr;              // counts by {verb, code}; code "0": no answer came
+  std::function<std::string()> authorization = [] { return std::string(); };  // value of the header, empty: none
+  std::function<bool()> reload_credentials = [] { return false; };  // true: there is another token now
+  telemetry::Counter* requests = nullptr;  // counts by {verb, code}; code "0": no answer came
   telemetry::Audit* audit = nullptr;
 };
 

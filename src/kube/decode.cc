@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <simdjson.h>
 
+#include <algorithm>
+
 #include "base/json.h"
 #include "kube/answers.h"
 
@@ -60,6 +62,10 @@ struct NodeReader {
     node.annotations.shrink();
     node.members.shrink();
     return node;
+  }
+  static void identify(std::string_view key, Value value, Node& node) {
+    if (key == "name") node.name = NodeName{text(value)};
+    if (key == "uid") node.uid = Uid::from(text(value));
   }
   Detail detail() const { return detail_of(selection); }
   static const ResourceVersion& version_of(const Node& node) { return node.version; }
@@ -121,6 +127,11 @@ struct PodReader {
     });
     return pod;
   }
+  static void identify(std::string_view key, Value value, Pod& pod) {
+    if (key == "name") pod.name = text(value);
+    if (key == "namespace") pod.name_space = text(value);
+    if (key == "uid") pod.uid = Uid::from(text(value));
+  }
   static Detail detail() { return Detail::kWhole; }
   const ResourceVersion& version_of(const Pod&) const { return version; }
   static bool named(const Pod& pod) { return !pod.uid.empty(); }
@@ -128,9 +139,7 @@ struct PodReader {
  private:
   void read_metadata(Value metadata, Pod& pod) {
     members(metadata, [&](std::string_view key, Value value) {
-      if (key == "name") pod.name = text(value);
-      if (key == "namespace") pod.name_space = text(value);
-      if (key == "uid") pod.uid = Uid::from(text(value));
+      identify(key, value, pod);
       if (key == "resourceVersion") version = ResourceVersion{text(value)};
       if (key == "labels") {
         members(value, [&](std::string_view label, Value v) { pod.labels.emplace_back(label, text(v)); });
@@ -168,6 +177,27 @@ struct PodReader {
   }
 };
 
+Status read_status(const Json& json) {
+  Status status;
+  if (const auto code = json.find("code"); code != json.end() && code->is_number_integer()) status.code = code->get<int>();
+  status.reason = text_at(json, "reason");
+  status.message = text_at(json, "message");
+  if (status.code == 0 && (status.reason == "Expired" || status.reason == "Gone")) status.code = 410;
+  return status;
+}
+
+Result<Bookmark> read_bookmark(std::string_view json) {
+  NW_TRY_ASSIGN(const Json object, parse_json(json));
+  const auto metadata = object.find("metadata");
+  if (metadata == object.end()) return Bookmark{};
+  Bookmark mark{.version = ResourceVersion{text_at(*metadata, "resourceVersion")}};
+  if (metadata->is_object()) {
+    const auto annotations = metadata->find("annotations");
+    mark.initial_end = annotations != metadata->end() && text_at(*annotations, "k8s.io/initial-events-end") == "true";
+  }
+  return mark;
+}
+
 template <class T, class Reader>
 class JsonDecoder final : public Decoder<T> {
  public:
@@ -199,18 +229,41 @@ class JsonDecoder final : public Decoder<T> {
         return WatchEvent<T>{Deleted<T>{std::move(one)}, version};
       }
       if (type == "BOOKMARK") {
-        const T mark = reader_.read(object);
-        return WatchEvent<T>{Bookmark{reader_.version_of(mark)}, reader_.version_of(mark)};
+        NW_TRY_ASSIGN(Bookmark mark, read_bookmark(sj::to_json_string(object).value()));
+        ResourceVersion version = mark.version;
+        return WatchEvent<T>{std::move(mark), std::move(version)};
       }
       if (type == "ERROR") {
-        const Status status = decode_status(sj::to_json_string(object).value());
+        NW_TRY_ASSIGN(const Json said, parse_json(sj::to_json_string(object).value()));
+        const Status status = read_status(said);
         return WatchEvent<T>{WatchFailed{error_of(status, status.code)}, {}};
       }
       return WatchEvent<T>{UnknownEvent{type}, {}};
     });
   }
 
+  // Names are ASCII, so bytes that are no UTF-8, the commonest reason, are covered first; what was read before the next one stays.
+  T who(std::string_view json) override {
+    std::string plain(json);
+    std::replace_if(
+        plain.begin(), plain.end(), [](unsigned char c) { return c >= 0x80; }, '?');
+    T known;
+    try {
+      auto document = parser_.iterate(padded(plain));
+      identify(document.get_object().value(), known);
+    } catch (const sj::simdjson_error&) {
+      return known;
+    }
+    return known;
+  }
+
  private:
+  static void identify(Object object, T& known) {
+    members(object, [&](std::string_view key, Value value) {
+      if (key == "metadata") members(value, [&](std::string_view name, Value v) { Reader::identify(name, v, known); });
+      if (key == "object") identify(value.get_object().value(), known);
+    });
+  }
   // simdjson reads a little past the end of what it is given, so the text goes into a buffer with room to spare.
   sj::padded_string_view padded(std::string_view json) {
     const std::size_t needed = json.size() + sj::SIMDJSON_PADDING;
@@ -263,13 +316,8 @@ Result<ListMeta> decode_list_meta(std::string_view envelope) {
 }
 
 Status decode_status(std::string_view body) {
+  if (const auto json = parse_json(body); json && text_at(*json, "kind") == "Status") return read_status(*json);
   Status status;
-  if (const auto json = parse_json(body); json && text_at(*json, "kind") == "Status") {
-    if (const auto code = json->find("code"); code != json->end() && code->is_number_integer()) status.code = code->get<int>();
-    status.reason = text_at(*json, "reason");
-    status.message = text_at(*json, "message");
-    return status;
-  }
   const std::string_view line = body.substr(0, std::min(body.find('\n'), body.size()));
   status.message = std::string(line.substr(0, 200));
   return status;

@@ -23,6 +23,7 @@ struct Deleted {
 };
 struct Bookmark {
   ResourceVersion version;
+  bool initial_end = false;             // of a streaming list: what was there has all been sent
 };                      // moves the version, is no object
 struct WatchFailed {
   Error error;
@@ -49,6 +50,8 @@ class Decoder {
   virtual Detail detail() const = 0;
   virtual Result<T> object(std::string_view json) = 0;
   virtual Result<WatchEvent<T>> event(std::string_view line) = 0;
+  // Who an object is that object() or event() cannot read: its name and uid as far as they can be told, nothing else.
+  virtual T who(std::string_view json) = 0;
 };
 
 Detail detail_of(const NodeSelection& selection);

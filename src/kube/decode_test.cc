@@ -134,6 +134,43 @@ TEST(WatchEvents, AreReadByType) {
   EXPECT_TRUE(turned && std::holds_alternative<Applied<Node>>(turned->what));
 }
 
+TEST(WatchEvents, AnErrorIsReadWhateverItsObjectCallsItself) {
+  const auto decoder = make_pod_decoder();
+  const auto code_of = [&](std::string_view object) {
+    const auto event = decoder->event(R"({"type":"ERROR","object":)" + std::string(object) + "}");
+    return std::get<WatchFailed>(event->what).error.code;
+  };
+  EXPECT_EQ(code_of(R"({"code":410})"), ErrorCode::kGone);
+  EXPECT_EQ(code_of(R"({"reason":"Expired"})"), ErrorCode::kGone);
+  EXPECT_EQ(code_of(R"({"reason":"Gone","code":410})"), ErrorCode::kGone);
+  EXPECT_EQ(code_of(R"({"reason":"InternalError","code":500})"), ErrorCode::kUnavailable);
+  EXPECT_EQ(code_of("{}"), ErrorCode::kUnavailable);
+}
+
+TEST(WatchEvents, TheMarkOfTheInitialEndIsToldFromOtherBookmarks) {
+  const auto decoder = make_node_decoder({});
+  const auto mark = [&](std::string_view metadata) {
+    const auto event = decoder->event(R"({"type":"BOOKMARK","object":{"metadata":)" + std::string(metadata) + "}}");
+    return std::get<Bookmark>(event->what).initial_end;
+  };
+  EXPECT_TRUE(mark(R"({"resourceVersion":"5","annotations":{"k8s.io/initial-events-end":"true"}})"));
+  EXPECT_FALSE(mark(R"({"resourceVersion":"5","annotations":{"k8s.io/initial-events-end":"false"}})"));
+  EXPECT_FALSE(mark(R"({"resourceVersion":"5","annotations":null})"));
+  EXPECT_FALSE(mark(R"({"resourceVersion":"5"})"));
+  EXPECT_FALSE(mark("null"));
+}
+
+TEST(Who, AnUnreadableObjectIsKnownByWhatCanBeRead) {
+  const auto nodes = make_node_decoder({});
+  EXPECT_EQ(nodes->who("{\"metadata\":{\"labels\":{\"a\":\"\xff\"},\"name\":\"n1\"}}").name, NodeName{"n1"});
+  EXPECT_EQ(nodes->who(R"({"metadata":{"name":"n1","labels":[1,,]}})").name, NodeName{"n1"});
+  EXPECT_EQ(nodes->who(R"({"type":"ADDED","object":{"kind":"Node","metadata":{"name":"n1"}}})").name, NodeName{"n1"});
+  EXPECT_TRUE(nodes->who("no JSON").name.empty());
+  const Pod pod = make_pod_decoder()->who(R"({"metadata":{"name":"p","namespace":"ns","uid":"u","labels":[]}})");
+  EXPECT_EQ(pod.uid, Uid::from("u"));
+  EXPECT_EQ(pod.name_space + "/" + pod.name, "ns/p");
+}
+
 TEST(ListMeta, GivesVersionAndNextPage) {
   const auto meta = decode_list_meta(R"({"metadata":{"resourceVersion":"12","continue":"abc"},"items":[]})");
   EXPECT_EQ(meta->version.str(), "12");

@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 #include <malloc.h>
 
-#include <functional>
-
-#include "kube/splitters.h"
+#include "base/overload.h"
 #include "telemetry/log.h"
 
 namespace nodeward::kube {
@@ -13,26 +11,16 @@ namespace {
 
 constexpr Duration kOddNewsEvery = 10s;
 
-std::string selector_of(const Resource& resource) {
-  return resource.label_selector.empty() ? "" : "&labelSelector=" + url_encoded(resource.label_selector);
-}
+// A server that does not know the option sends what there is and then goes on as a watch, without the mark of the end. A list
+// that is merely large or slow comes at a steady pace; this is under a tenth of what a server has been seen to send.
+constexpr Duration kMarkWithin = 30s;
+constexpr Duration kPaceEvery = 5s;
+constexpr std::size_t kSlowPace = 1024 * 1024;   // bytes in kPaceEvery
+
+std::string who_is(const Node& node) { return node.name.str(); }
+std::string who_is(const Pod& pod) { return pod.name_space + "/" + pod.name; }
 
 }  // namespace
-
-Phase after_failure(const Phase& at, const Error& error) {
-  if (error.code == ErrorCode::kGone) return Listing{};
-  return at;
-}
-
-std::string list_path(const Resource& resource, int page_size, const std::string& continue_token) {
-  return fmt::format("{}?limit={}{}{}", resource.path, page_size, selector_of(resource),
-                     continue_token.empty() ? "" : "&continue=" + url_encoded(continue_token));
-}
-
-std::string watch_path(const Resource& resource, const ResourceVersion& from, int seconds) {
-  return fmt::format("{}?watch=true&allowWatchBookmarks=true&resourceVersion={}&timeoutSeconds={}{}", resource.path,
-                     url_encoded(from.str()), seconds, selector_of(resource));
-}
 
 template <class T>
 Reflector<T>::Reflector(Client& client, Resource resource, std::unique_ptr<Decoder<T>> decoder, Sink<T>& sink, Clock& clock,
@@ -42,66 +30,134 @@ Reflector<T>::Reflector(Client& client, Resource resource, std::unique_ptr<Decod
       decoder_(std::move(decoder)),
       sink_(sink),
       clock_(clock),
-      options_(std::move(options)) {}
+      options_(std::move(options)) {
+  draw_watch_time();
+}
 
 template <class T>
 void Reflector<T>::run(const std::stop_token& stop) {
-  Phase phase = Listing{};
+  Next now{first_phase(options_.streaming), options_.streaming};
   int failures = 0;
   const std::uint64_t seed = std::hash<std::string>{}(resource_.name);
   while (!stop.stop_requested()) {
-    if (std::holds_alternative<Listing>(phase) && !clock_.sleep_for(list_wait(), stop)) return;
+    if (!std::holds_alternative<Watching>(now.phase) && !clock_.sleep_for(list_wait(), stop)) break;
     heard_ = false;
     const MonoTime began = clock_.now();
-    Result<Phase> next = std::visit([&](auto& at) { return step(at, stop); }, phase);
-    if (stop.stop_requested()) return;
-    const bool listed = std::holds_alternative<Listing>(phase);
-    if (!next) settle_in(next.error().message);
-    const bool gone = !next && next.error().code == ErrorCode::kGone;
-    phase = next ? std::move(*next) : after_failure(phase, next.error());
-    if (listed && std::holds_alternative<Watching>(phase)) continue;
-    if (gone && !listed) continue;                               // list_wait() keeps that from turning hot
+    const Happened what = std::visit([&](auto& at) { return step(at, stop); }, now.phase);
+    if (stop.stop_requested()) break;
+    Next next = after(now.phase, what, now.streaming);
+    note(what, now, next);
+    now = std::move(next);
+    if (now.at_once) continue;                                   // list_wait() keeps a 410 each time from turning hot
     // A watch may end at any time. One that ends as soon as it is there, whatever it brought, is a failure of the server's: as
     // with one that is refused, each asks for a longer wait.
     if (heard_ && clock_.now() - began >= options_.sound_watch) failures = 0;
-    const Duration asked = next ? Duration::zero() : next.error().retry_after.value_or(0ms);
-    if (!clock_.sleep_for(std::max(asked, backoff_delay(options_.backoff, ++failures, seed)), stop)) return;
+    const auto* error = std::get_if<Error>(&what);
+    const Duration asked = error == nullptr ? Duration::zero() : error->retry_after.value_or(0ms);
+    if (!clock_.sleep_for(std::max(asked, backoff_delay(options_.backoff, ++failures, seed)), stop)) break;
+  }
+  feed_.reset();
+}
+
+// A server without streaming lists is no trouble, and a list that was complete is the end of one.
+template <class T>
+void Reflector<T>::note(const Happened& what, const Next& before, const Next& next) {
+  if (before.streaming && !next.streaming) {
+    telemetry::info("the API server has no streaming lists, reading in pages", {{"resource", resource_.name}});
+  } else if (const auto* error = std::get_if<Error>(&what)) {
+    settle_in(error->message);
   }
 }
 
+// ---- a streaming list ------------------------------------------------------------------------------------------------
+
 template <class T>
-Result<Phase> Reflector<T>::step(const Listing&, const std::stop_token& stop) {
+Happened Reflector<T>::step(StreamingList&, const std::stop_token& stop) {
+  if (auto opened = open_feed(streaming_list_path(resource_, watch_seconds_), stop); !opened) return opened.error();
   sink_.list_begins();
-  ListMeta meta;
-  do {
-    const std::string page = std::move(meta.continue_token);
-    NW_TRY_ASSIGN(meta, read_page(page, stop));
-    if (!page.empty() && meta.continue_token == page) {
-      return fail(ErrorCode::kInvalid, fmt::format("list of {}: a page names itself as the next one", resource_.name));
+  std::optional<ResourceVersion> complete;
+  const auto on_line = [&](std::string_view line) { return initial_line(line, complete); };
+  const MonoTime mark_due = clock_.now() + kMarkWithin;
+  MonoTime look = clock_.now() + kPaceEvery;
+  std::size_t bytes = 0;
+  std::size_t bytes_before = 0;
+  Result<> read;
+  while (read && !complete) {
+    if (clock_.now() >= look) {
+      if (look >= mark_due && bytes - bytes_before < kSlowPace) break;
+      bytes_before = bytes;
+      look += kPaceEvery;
     }
-  } while (!meta.continue_token.empty());
-  sink_.list_ends(meta.version);
-  lists_.push_back(clock_.now());
-  synced_ = true;
-  settle_in("");
-  options_.on_list();
-  malloc_trim(0);  // the buffers of a list are megabytes that nobody needs until the next one
-  return Phase{Watching{meta.version}};
+    auto chunk = feed_->stream->read(std::max(Duration::zero(), look - clock_.now()), stop);
+    if (!chunk && chunk.error().code == ErrorCode::kTimeout) continue;  // the pace tells
+    if (!chunk || !*chunk) {
+      feed_.reset();
+      if (!chunk) return in_context(fmt::format("list of {}", resource_.name), std::move(chunk.error()));
+      return Ended{};
+    }
+    bytes += (*chunk)->size();
+    read = feed_->lines.feed(**chunk, on_line);
+  }
+  if (!complete || !read) feed_.reset();  // what else failed behind the mark, the watch will be told again
+  if (complete) return Complete{*complete};
+  if (!read) return read.error();
+  if (bytes == 0) return Error{ErrorCode::kTimeout, fmt::format("list of {}: no byte within 30 s", resource_.name), {}};
+  return Ignored{};
+}
+
+// Lines behind the mark of the end are those of the watch.
+template <class T>
+Result<> Reflector<T>::initial_line(std::string_view line, std::optional<ResourceVersion>& complete) {
+  if (complete) return watch_line(line, *complete);
+  NW_TRY_ASSIGN(auto event, read_event(line));
+  if (!event) {
+    sink_.unreadable(decoder_->who(line));
+    return {};
+  }
+  const auto* mark = std::get_if<Bookmark>(&event->what);
+  if (mark != nullptr && mark->initial_end) {
+    complete = mark->version;
+    end_list(mark->version);
+    return {};
+  }
+  put(std::move(*event));
+  return {};
+}
+
+// ---- a list in pages -------------------------------------------------------------------------------------------------
+
+template <class T>
+Happened Reflector<T>::step(PagedList&, const std::stop_token& stop) {
+  sink_.list_begins();
+  auto version = read_pages(stop);
+  if (!version) return std::move(version.error());
+  end_list(*version);
+  return Complete{std::move(*version)};
 }
 
 template <class T>
-Result<ListMeta> Reflector<T>::read_page(const std::string& continue_token, const std::stop_token& stop) {
+Result<ResourceVersion> Reflector<T>::read_pages(const std::stop_token& stop) {
+  PageCheck check;
+  Page page;
+  do {
+    const std::string asked = std::move(page.meta.continue_token);
+    NW_TRY_ASSIGN(page, read_page(asked, stop));
+    if (auto sound = check.add(asked, page.meta.continue_token, std::move(page.first)); !sound) {
+      return tl::unexpected(in_context(fmt::format("list of {}", resource_.name), std::move(sound.error())));
+    }
+  } while (!page.meta.continue_token.empty());
+  return std::move(page.meta.version);
+}
+
+template <class T>
+auto Reflector<T>::read_page(const std::string& continue_token, const std::stop_token& stop) -> Result<Page> {
   net::Request request{.path = list_path(resource_, options_.page_size, continue_token),
                        .headers = {{"Accept", std::string(accept_list(decoder_->detail()))}}};
   NW_TRY_ASSIGN(const auto stream, client_.open(std::move(request), stop));
   ItemSplitter splitter;
+  Page page;
   const auto on_item = [&](std::string_view json) -> Result<> {
-    Result<T> object = decoder_->object(json);
-    if (!object) {
-      report_odd("an object cannot be read and is left out", object.error().message);
-      return {};
-    }
-    sink_.apply(std::move(*object));
+    list_item(json, page.first);
     return {};
   };
   while (true) {
@@ -110,41 +166,106 @@ Result<ListMeta> Reflector<T>::read_page(const std::string& continue_token, cons
     NW_TRY(splitter.feed(*chunk, on_item));
   }
   if (!splitter.complete()) return fail(ErrorCode::kUnavailable, fmt::format("list of {}: the answer broke off", resource_.name));
-  return decode_list_meta(splitter.envelope());
+  NW_TRY_ASSIGN(page.meta, decode_list_meta(splitter.envelope()));
+  return page;
 }
 
 template <class T>
-Result<Phase> Reflector<T>::step(Watching& at, const std::stop_token& stop) {
-  net::Request request{.path = watch_path(resource_, at.from, options_.watch_seconds),
-                       .headers = {{"Accept", std::string(accept_object(decoder_->detail()))}}};
-  NW_TRY_ASSIGN(const auto stream, client_.open(std::move(request), stop));
-  settle_in("");
-  LineSplitter splitter;
-  while (true) {
-    NW_TRY_ASSIGN(const auto chunk, stream->read(std::chrono::seconds(options_.watch_seconds) + options_.silence, stop));
-    if (!chunk) return Phase{at};
-    NW_TRY(splitter.feed(*chunk, [&](std::string_view line) { return take(at, line); }));
+void Reflector<T>::list_item(std::string_view json, std::string& first) {
+  Result<T> object = decoder_->object(json);
+  if (!object) report_odd("an object cannot be read; what is known of it stays", object.error().message);
+  if (object && first.empty()) first = who_is(*object);
+  if (object) {
+    sink_.apply(std::move(*object));
+  } else {
+    sink_.unreadable(decoder_->who(json));
   }
 }
 
+// ---- a watch ---------------------------------------------------------------------------------------------------------
+
 template <class T>
-Result<> Reflector<T>::take(Watching& at, std::string_view line) {
+Happened Reflector<T>::step(Watching& at, const std::stop_token& stop) {
+  if (!feed_) {
+    if (auto opened = open_feed(watch_path(resource_, at.from, watch_seconds_), stop); !opened) return opened.error();
+    settle_in("");
+  }
+  const auto on_line = [&](std::string_view line) { return watch_line(line, at.from); };
+  const Duration patience = std::chrono::seconds(watch_seconds_) + options_.silence;
+  Result<> read;
+  bool more = true;
+  while (read && more) {
+    auto chunk = feed_->stream->read(patience, stop);
+    more = chunk && *chunk;
+    if (more) {
+      read = feed_->lines.feed(**chunk, on_line);
+    } else {
+      read = feed_->lines.finish(on_line);
+      if (read && !chunk) read = tl::unexpected(std::move(chunk.error()));
+    }
+  }
+  feed_.reset();
+  draw_watch_time();
+  if (!read) return in_context(fmt::format("watch of {}", resource_.name), std::move(read.error()));
+  return Ended{};
+}
+
+template <class T>
+Result<> Reflector<T>::watch_line(std::string_view line, ResourceVersion& from) {
+  NW_TRY_ASSIGN(auto event, read_event(line));
+  if (!event) return {};
+  heard_ = true;
+  if (!event->version.empty()) from = event->version;
+  put(std::move(*event));
+  return {};
+}
+
+// ---- both ------------------------------------------------------------------------------------------------------------
+
+template <class T>
+Result<> Reflector<T>::open_feed(const std::string& path, const std::stop_token& stop) {
+  feed_.reset();
+  net::Request request{.path = path, .headers = {{"Accept", std::string(accept_object(decoder_->detail()))}}};
+  NW_TRY_ASSIGN(auto stream, client_.open(std::move(request), stop));
+  feed_ = Feed{.stream = std::move(stream), .lines = {}};
+  return {};
+}
+
+template <class T>
+void Reflector<T>::draw_watch_time() {
+  std::uniform_int_distribution<long> between(std::chrono::seconds(options_.watch_least).count(),
+                                              std::chrono::seconds(options_.watch_most).count());
+  watch_seconds_ = static_cast<int>(between(random_));
+}
+
+// nullopt: it cannot be read. The server's ERROR event is an Error.
+template <class T>
+Result<std::optional<WatchEvent<T>>> Reflector<T>::read_event(std::string_view line) {
   Result<WatchEvent<T>> event = decoder_->event(line);
   if (!event) {
-    report_odd("an object cannot be read and is left out", event.error().message);
-    return {};
+    report_odd("an object cannot be read; what is known of it stays", event.error().message);
+    return std::optional<WatchEvent<T>>{};
   }
-  if (auto* failed = std::get_if<WatchFailed>(&event->what)) {
-    return tl::unexpected(in_context(fmt::format("watch of {}", resource_.name), std::move(failed->error)));
-  }
-  heard_ = true;
-  if (auto* applied = std::get_if<Applied<T>>(&event->what)) sink_.apply(std::move(applied->object));
-  if (auto* deleted = std::get_if<Deleted<T>>(&event->what)) sink_.remove(deleted->last);
-  if (auto* unknown = std::get_if<UnknownEvent>(&event->what)) {
-    report_odd("a watch event of unknown type is ignored", unknown->type);
-  }
-  if (!event->version.empty()) at.from = event->version;
-  return {};
+  if (auto* failed = std::get_if<WatchFailed>(&event->what)) return tl::unexpected(std::move(failed->error));
+  return std::optional(std::move(*event));
+}
+
+template <class T>
+void Reflector<T>::put(WatchEvent<T> event) {
+  std::visit(Overload{[&](Applied<T>& applied) { sink_.apply(std::move(applied.object)); },
+                      [&](Deleted<T>& deleted) { sink_.remove(deleted.last); }, [](const Bookmark&) {}, [](const WatchFailed&) {},
+                      [&](const UnknownEvent& unknown) { report_odd("a watch event of unknown type is ignored", unknown.type); }},
+             event.what);
+}
+
+template <class T>
+void Reflector<T>::end_list(const ResourceVersion& version) {
+  sink_.list_ends(version);
+  lists_.push_back(clock_.now());
+  synced_ = true;
+  settle_in("");
+  options_.on_list();
+  malloc_trim(0);  // the buffers of a list are megabytes that nobody needs until the next one
 }
 
 // One odd object must not hide the other thousands: it is left out and named. A flood of them must not fill the log: of more

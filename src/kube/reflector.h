@@ -1,13 +1,17 @@
-// Reads one resource for ever: a list in pages, then a watch from its version; what it reads goes into a Sink. A broken stream
-// is resumed from the last whole event, 410 Gone leads to a new list, an unreachable server is asked again with back-off.
-// The states are values with a pure step; the loop around it does the I/O. run() blocks: give it a thread of its own.
+// Reads one resource for ever: what there is (a streaming list, or a list in pages where the server has none), then a watch from
+// there; what it reads goes into a Sink. A broken stream is resumed from the last whole event, 410 Gone leads to a new list, an
+// unreachable server is asked again with back-off. The states are values with a pure step (a table of them: README.md); the
+// loop around it does the I/O. run() blocks: give it a thread of its own.
 #pragma once
 
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <random>
 #include <stop_token>
 #include <string>
+#include <unordered_set>
 #include <variant>
 #include <vector>
 
@@ -17,6 +21,7 @@
 #include "kube/client.h"
 #include "kube/decode.h"
 #include "kube/sink.h"
+#include "kube/splitters.h"
 
 namespace nodeward::kube {
 
@@ -27,26 +32,60 @@ struct Resource {
 };
 
 // ---- the states ------------------------------------------------------------------------------------------------------
-struct Listing {
-  friend bool operator==(const Listing&, const Listing&) = default;
+struct StreamingList {                 // a watch that first sends all there is, and says when that was all
+  int cuts = 0;                        // streams in a row that broke before they said so
+  friend bool operator==(const StreamingList&, const StreamingList&) = default;
+};
+struct PagedList {
+  friend bool operator==(const PagedList&, const PagedList&) = default;
 };
 struct Watching {
   ResourceVersion from;                // everything up to here is in the sink
   friend bool operator==(const Watching&, const Watching&) = default;
 };
-using Phase = std::variant<Listing, Watching>;
+using Phase = std::variant<StreamingList, PagedList, Watching>;
 
-// Our version was compacted: start over. Else the same place again: nothing is missed.
-Phase after_failure(const Phase& at, const Error& error);
+// ---- what can happen in a state, beside a failure ----------------------------------------------------------------------
+struct Complete {                      // all there is, is in the sink
+  ResourceVersion version;
+};
+struct Ended {};                       // the stream ended in order
+struct Ignored {};                     // the server took a streaming list for a plain watch
+using Happened = std::variant<Complete, Ended, Ignored, Error>;
 
-// Path and query of the next page, or of the watch. resourceVersion stays unset on lists: never 0, which may be stale.
+struct Next {
+  Phase phase;
+  bool streaming = true;               // whether this server is to be asked for a streaming list again
+  bool at_once = false;                // without a back-off
+  friend bool operator==(const Next&, const Next&) = default;
+};
+// The pure step. `streaming` as the Next before said, at first ReflectorOptions::streaming.
+Next after(const Phase& at, const Happened& what, bool streaming);
+Phase first_phase(bool streaming);
+
+// Path and query of what is asked for. resourceVersion stays unset on lists: never 0, which may be stale.
+std::string streaming_list_path(const Resource& resource, int seconds);
 std::string list_path(const Resource& resource, int page_size, const std::string& continue_token);
 std::string watch_path(const Resource& resource, const ResourceVersion& from, int seconds);
 
+// Ends a list whose pages never do: one that comes twice, or a hundred in a row without an object. One list each. Pure.
+class PageCheck {
+ public:
+  // `first`: who the first object of the page is; empty: the page had none.
+  Result<> add(const std::string& asked_token, const std::string& next_token, std::string first);
+
+ private:
+  std::unordered_set<std::string> firsts_;
+  int empty_ = 0;                      // pages in a row
+};
+
 struct ReflectorOptions {
+  bool streaming = true;               // try a streaming list first
   int page_size = 500;
-  int watch_seconds = 300;             // then the server ends the watch in order and it is resumed
-  Duration silence = 30s;              // beyond watch_seconds without a byte: the stream is given up
+  // Each watch lasts a random time between the two, so that those of a fleet do not all end together; then it is resumed.
+  std::chrono::minutes watch_least{30};
+  std::chrono::minutes watch_most{60};
+  Duration silence = 30s;              // of a list, or beyond a watch's time, without a byte: the stream is given up
   Duration sound_watch = 5s;           // a watch that lasted this long and brought something ends a row of failures
   BackoffShape backoff{.first = 200ms, .most = 10s, .factor = 2.0, .jitter = 0.2};
   // Lists are the dearest requests there are; a server that answers 410 each time gets no more than two a minute.
@@ -71,10 +110,30 @@ class Reflector {
   }
 
  private:
-  Result<Phase> step(const Listing& at, const std::stop_token& stop);
-  Result<Phase> step(Watching& at, const std::stop_token& stop);
-  Result<ListMeta> read_page(const std::string& continue_token, const std::stop_token& stop);
-  Result<> take(Watching& at, std::string_view line);
+  struct Feed {                        // the stream of a streaming list or a watch
+    std::unique_ptr<net::Stream> stream;
+    LineSplitter lines;
+  };
+  struct Page {
+    ListMeta meta;
+    std::string first;                 // who its first object is
+  };
+
+  Happened step(StreamingList& at, const std::stop_token& stop);
+  Happened step(PagedList& at, const std::stop_token& stop);
+  Happened step(Watching& at, const std::stop_token& stop);
+  void note(const Happened& what, const Next& before, const Next& next);
+
+  Result<> open_feed(const std::string& path, const std::stop_token& stop);
+  void draw_watch_time();
+  Result<ResourceVersion> read_pages(const std::stop_token& stop);
+  Result<Page> read_page(const std::string& continue_token, const std::stop_token& stop);
+  void list_item(std::string_view json, std::string& first);
+  Result<> initial_line(std::string_view line, std::optional<ResourceVersion>& complete);
+  Result<> watch_line(std::string_view line, ResourceVersion& from);
+  Result<std::optional<WatchEvent<T>>> read_event(std::string_view line);
+  void put(WatchEvent<T> event);
+  void end_list(const ResourceVersion& version);
   void settle_in(const std::string& trouble);
   void report_odd(std::string_view what, const std::string& why);
   Duration list_wait();
@@ -85,6 +144,9 @@ class Reflector {
   Sink<T>& sink_;
   Clock& clock_;
   const ReflectorOptions options_;
+  std::minstd_rand random_{std::random_device{}()};
+  int watch_seconds_ = 0;              // drawn anew after each stream; a failure that repeats itself reads the same
+  std::optional<Feed> feed_;           // kept from a streaming list to the watch that goes on in it
   std::vector<MonoTime> lists_;        // when the last whole lists ended, at most lists_per_minute of them
   bool heard_ = false;                 // the watch in hand has brought something
   std::optional<MonoTime> odd_again_;  // when the next odd object may have a line of the log

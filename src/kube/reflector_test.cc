@@ -4,79 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <deque>
-#include <thread>
+#include <set>
 
 #include "base/fake_clock.h"
+#include "kube/reflector_script.h"
 #include "net/scripted_transport.h"
 
 namespace nodeward::kube {
 namespace {
-
-std::string node(std::string_view name, int version) {
-  return fmt::format(R"({{"metadata":{{"name":"{}","resourceVersion":"{}"}}}})", name, version);
-}
-net::Response list(int version, const std::vector<std::string>& items, std::string_view next = "") {
-  return {200,
-          {},
-          fmt::format(R"({{"kind":"NodeList","metadata":{{"resourceVersion":"{}","continue":"{}"}},"items":[{}]}})", version,
-                      next, fmt::join(items, ","))};
-}
-std::string line(std::string_view type, const std::string& object) {
-  return fmt::format(R"({{"type":"{}","object":{}}})", type, object) + "\n";
-}
-net::Response answer(int status, std::string body) { return {status, {}, std::move(body)}; }
-net::Response gone() { return answer(410, R"({"kind":"Status","code":410,"reason":"Expired","message":"too old"})"); }
-
-struct Seen final : Sink<Node> {
-  std::vector<std::string> words;
-  void list_begins() override { words.push_back("begin"); }
-  void apply(Node node) override { words.push_back("+" + node.name.str()); }
-  void remove(const Node& node) override { words.push_back("-" + node.name.str()); }
-  void list_ends(const ResourceVersion& version) override { words.push_back("end " + version.str()); }
-};
-
-// Answers in order; when the script is at its end the reflector is stopped.
-struct Script {
-  std::deque<Result<net::Response>> answers;
-  FakeClock clock;
-  std::stop_source stop;
-  Seen seen;
-  std::vector<MonoTime> times;
-  net::ScriptedTransport transport{[this](const net::Request&) -> Result<net::Response> {
-    times.push_back(clock.now());
-    if (answers.empty()) {
-      stop.request_stop();
-      return fail(ErrorCode::kCancelled, "end of the script");
-    }
-    auto next = std::move(answers.front());
-    answers.pop_front();
-    return next;
-  }};
-  Client client{transport, {}, clock};
-  Reflector<Node> reflector{
-      client, {.name = "nodes", .path = "/api/v1/nodes", .label_selector = ""}, make_node_decoder({}), seen, clock, {}};
-
-  void play() {
-    std::jthread mover([this](const std::stop_token& done) {
-      while (!done.stop_requested()) {
-        clock.advance_to_next();
-        std::this_thread::sleep_for(std::chrono::microseconds(200));
-      }
-    });
-    reflector.run(stop.get_token());
-  }
-  std::vector<std::string> asked() const {
-    std::vector<std::string> paths;
-    for (const auto& request : transport.requests()) paths.push_back(request.path);
-    return paths;
-  }
-};
-
-constexpr auto kFirstPage = "/api/v1/nodes?limit=500";
-std::string watch_from(int version) {
-  return fmt::format("/api/v1/nodes?watch=true&allowWatchBookmarks=true&resourceVersion={}&timeoutSeconds=300", version);
-}
 
 TEST(Reflector, ListsInPagesThenWatchesFromTheListsVersion) {
   Script script;
@@ -94,7 +29,7 @@ TEST(Reflector, AsksForNoMoreThanMetadataWhereNoMoreIsKept) {
   Script script;
   script.answers = {list(7, {})};
   script.play();
-  const auto requests = script.transport.requests();
+  const auto& requests = script.requests;
   EXPECT_EQ(requests.at(0).headers[0].value, "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json");
   EXPECT_EQ(requests.at(1).headers[0].value, "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json");
   EXPECT_EQ(accept_list(make_node_decoder({.spec = true})->detail()), "application/json");
@@ -218,7 +153,7 @@ TEST(Reflector, AnUnreadableObjectHidesNoOther) {
   script.answers = {list(7, {node("a", 1), R"({"metadata":{"labels":[]}})", node("b", 2)}),
                     answer(200, "{]\n" + line("ADDED", node("c", 8)))};
   script.play();
-  EXPECT_EQ(script.seen.words, (std::vector<std::string>{"begin", "+a", "+b", "end 7", "+c"}));
+  EXPECT_EQ(script.seen.words, (std::vector<std::string>{"begin", "+a", "?", "+b", "end 7", "+c"}));
 }
 
 TEST(Reflector, SaysWhatIsWrongUntilItIsWell) {
@@ -226,15 +161,6 @@ TEST(Reflector, SaysWhatIsWrongUntilItIsWell) {
   script.answers = {answer(403, R"({"kind":"Status","code":403,"reason":"Forbidden","message":"nodes is forbidden"})")};
   script.play();
   EXPECT_NE(script.reflector.trouble().find("403 Forbidden: nodes is forbidden"), std::string::npos);
-}
-
-TEST(ReflectorPhase, OnlyGoneStartsOver) {
-  const Phase watching = Watching{ResourceVersion{"5"}};
-  EXPECT_EQ(after_failure(watching, Error{ErrorCode::kGone, "", {}}), Phase{Listing{}});
-  for (const auto code :
-       {ErrorCode::kUnavailable, ErrorCode::kThrottled, ErrorCode::kTimeout, ErrorCode::kDenied, ErrorCode::kInvalid}) {
-    EXPECT_EQ(after_failure(watching, Error{code, "", {}}), watching);
-  }
 }
 
 TEST(Client, SendsCredentialsAndReadsThemAnewAtA401) {

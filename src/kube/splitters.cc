@@ -21,6 +21,13 @@ std::size_t run(std::string_view bytes, std::size_t from, unsigned char kind) {
 
 }  // namespace
 
+bool is_whole(std::string_view json) {
+  const auto start = json.find_first_not_of(" \t\r");
+  if (start == json.npos || json[start] != '{') return false;
+  ItemSplitter brackets;
+  return brackets.feed(json, [](std::string_view) -> Result<> { return {}; }) && brackets.complete();
+}
+
 std::size_t ItemSplitter::item_bytes(std::string_view bytes) {
   std::size_t i = 0;
   while (i < bytes.size()) {

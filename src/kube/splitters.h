@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/error.h"
 
@@ -13,8 +14,10 @@ namespace nodeward::kube {
 // An object of over 64 MiB is no object but a fault: etcd refuses values over 1.5 MiB by default.
 inline constexpr std::size_t kMaxObject = std::size_t{64} << 20;
 
-// Lines of a watch. Blank lines are skipped; what stands behind the last newline is kept for the next feed, and dropped with
-// the splitter (half a line is no event).
+// Whether `json` is an object that is closed again (nothing else of it is checked).
+bool is_whole(std::string_view json);
+
+// Lines of a watch. Blank lines are skipped; what stands behind the last newline is kept for the next feed.
 class LineSplitter {
  public:
   template <class OnLine>      // Result<>(std::string_view line)
@@ -36,6 +39,13 @@ class LineSplitter {
         rest_.clear();
       }
     }
+  }
+
+  // The stream has ended: a last line without its newline is an event, half a line is none.
+  template <class OnLine>
+  Result<> finish(OnLine&& on_line) {
+    const std::string last = std::exchange(rest_, {});
+    return is_whole(last) ? on_line(std::string_view(last)) : Result<>{};
   }
 
  private:

@@ -93,6 +93,7 @@ class FakeApi final : public net::Transport {
   Result<std::unique_ptr<net::Stream>> open(const Request& request, const std::stop_token&) override {
     remember(request);
     if (auto scripted = script(request)) return std::make_unique<Body>(*this, "", 0, *std::move(scripted));
+    if (request.path.find("sendInitialEvents") != std::string::npos) return std::make_unique<Body>(*this, "", 0, status(422));
     const std::string resource = request.path.starts_with("/api/v1/nodes") ? "nodes" : "pods";
     constexpr std::string_view kFrom = "resourceVersion=";
     if (const auto from = request.path.find(kFrom); from != std::string::npos) {

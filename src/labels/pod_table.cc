@@ -96,6 +96,13 @@ void PodTable::remove(PodWatchId watch, const kube::Pod& last) {
   announce(records_.with([&](Records& records) { return records.take(last.uid, watch); }));
 }
 
+void PodTable::still_there(PodWatchId watch, const kube::Uid& uid) {
+  records_.with([&](Records& records) {
+    if (const auto found = records.pods.find(uid); found != records.pods.end())
+      found->second.views[index_of(watch)].listed = true;
+  });
+}
+
 void PodTable::list_ends(PodWatchId watch) {
   announce(records_.with([&](Records& records) {
     std::vector<kube::Uid> gone;

@@ -52,14 +52,24 @@ class PodTable {
   class WatchSink final : public kube::Sink<kube::Pod> {
    public:
     WatchSink(PodTable& table, PodWatchId watch) : table_(table), watch_(watch) {}
-    void list_begins() override { table_.list_begins(watch_); }
+    void list_begins() override {
+      nameless_ = false;
+      table_.list_begins(watch_);
+    }
     void apply(kube::Pod pod) override { table_.apply(watch_, pod); }
     void remove(const kube::Pod& last) override { table_.remove(watch_, last); }
-    void list_ends(const kube::ResourceVersion&) override { table_.list_ends(watch_); }
+    void unreadable(const kube::Pod& who) override {
+      nameless_ = nameless_ || who.uid.empty();
+      table_.still_there(watch_, who.uid);
+    }
+    void list_ends(const kube::ResourceVersion&) override {
+      if (!nameless_) table_.list_ends(watch_);
+    }
 
    private:
     PodTable& table_;
     PodWatchId watch_;
+    bool nameless_ = false;              // the list under way holds an object that may be any of the pods
   };
 
   // A pod as one watch shows it, in a byte: 200,000 pods are to fit in 40 MB. Kept apart per watch, since nothing orders the
@@ -94,6 +104,7 @@ class PodTable {
   void list_begins(PodWatchId watch);
   void apply(PodWatchId watch, const kube::Pod& pod);
   void remove(PodWatchId watch, const kube::Pod& last);
+  void still_there(PodWatchId watch, const kube::Uid& uid);
   void list_ends(PodWatchId watch);
   void announce(const Dirty& dirty) const;
   void report_unversioned(const kube::Pod& pod);

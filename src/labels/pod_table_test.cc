@@ -77,6 +77,21 @@ TEST_F(PodTableOf, WhatAListDoesNotShowIsGoneWhenItEnds) {
   EXPECT_EQ(table_.pods(), 2U);
 }
 
+TEST_F(PodTableOf, WhatAListShowsButCannotBeReadIsNotGone) {
+  apps_.apply(dcgm_pod(1, "n1"));
+  const auto left_by_list_with = [&](const kube::Uid& uid) {
+    kube::Pod who;
+    who.uid = uid;
+    apps_.list_begins();
+    apps_.unreadable(who);
+    apps_.list_ends(kube::ResourceVersion("7"));
+    return table_.pods();
+  };
+  EXPECT_EQ(left_by_list_with({1, 1}), 1U);
+  EXPECT_EQ(left_by_list_with({}), 1U) << "it may be any of them";
+  EXPECT_EQ(left_by_list_with({1, 2}), 0U);
+}
+
 TEST_F(PodTableOf, AListOfNoPodsIsAList) {
   apps_.list_begins();
   apps_.list_ends(kube::ResourceVersion("7"));

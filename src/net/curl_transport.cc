@@ -9,24 +9,33 @@
 namespace nodeward::net {
 namespace {
 
+// A connection on which no answer comes in time may be dead, or lead to a server that is: the next request gets another one.
+template <class T>
+bool is_silence(const Result<T>& result) {
+  return !result && result.error().code == ErrorCode::kTimeout;
+}
+
 class CurlStream final : public Stream {
  public:
   CurlStream(std::shared_ptr<Loop> loop, std::shared_ptr<Transfer> transfer)
       : loop_(std::move(loop)), transfer_(std::move(transfer)) {}
-  ~CurlStream() override { loop_->drop(transfer_); }
+  ~CurlStream() override { silent_ ? loop_->give_up(transfer_) : loop_->drop(transfer_); }
 
   int status() const override { return transfer_->head().status; }
   std::optional<std::string_view> header(std::string_view name) const override { return transfer_->head().header(name); }
 
   Result<std::optional<std::string>> read(Duration patience, const std::stop_token& stop) override {
-    NW_TRY_ASSIGN(Transfer::Read read, transfer_->read(patience, stop));
-    if (read.resume) loop_->resume(transfer_);
-    return std::move(read.bytes);
+    auto read = transfer_->read(patience, stop);
+    silent_ = is_silence(read);
+    if (!read) return tl::unexpected(std::move(read.error()));
+    if (read->resume) loop_->resume(transfer_);
+    return std::move(read->bytes);
   }
 
  private:
   const std::shared_ptr<Loop> loop_;
   const std::shared_ptr<Transfer> transfer_;
+  bool silent_ = false;    // the last read brought nothing
 };
 
 class CurlTransport final : public Transport {
@@ -37,14 +46,18 @@ class CurlTransport final : public Transport {
   Result<Response> send(const Request& request, const std::stop_token& stop) override {
     const auto [loop, transfer] = start(Transfer::Kind::kWhole, request);
     auto answer = transfer->wait_for_answer(stop);
-    if (!answer) loop->drop(transfer);
+    if (!answer) is_silence(answer) ? loop->give_up(transfer) : loop->drop(transfer);
     return answer;
   }
 
   Result<std::unique_ptr<Stream>> open(const Request& request, const std::stop_token& stop) override {
     const auto [loop, transfer] = start(Transfer::Kind::kStream, request);
     auto stream = std::make_unique<CurlStream>(loop, transfer);
-    NW_TRY(transfer->wait_for_head(stop));
+    const auto head = transfer->wait_for_head(stop);
+    if (!head) {
+      if (is_silence(head)) loop->give_up(transfer);
+      return tl::unexpected(head.error());
+    }
     return stream;
   }
 

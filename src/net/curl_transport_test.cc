@@ -1,5 +1,6 @@
 #include "net/curl_transport.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -193,7 +194,7 @@ TEST(CurlTransport, NamesTheAddressAndTheReasonWhenNobodyListens) {
     port = TestServer([](Connection&) {}).port();
   }
   const auto answer = make_curl_transport({.origin = "http://127.0.0.1:" + std::to_string(port)})->send({.path = "/"}, {});
-  EXPECT_EQ(answer.error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(answer.error().code, ErrorCode::kUnreachable);
   EXPECT_EQ(answer.error().message, "127.0.0.1:" + std::to_string(port) + ": Connection refused");
 }
 
@@ -235,9 +236,82 @@ TEST(CurlTransport, AnAnswerWithoutEndIsGivenUp) {
     const auto answer = transport->send({.path = path}, {});
     ASSERT_FALSE(answer);
     EXPECT_EQ(answer.error().code, ErrorCode::kUnavailable);
-    EXPECT_THAT(answer.error().message, testing::AnyOf(HasSubstr("larger than 16 MiB"), HasSubstr("oo large response headers")))
+    EXPECT_THAT(answer.error().message, testing::AnyOf(HasSubstr("larger than 64 MiB"), HasSubstr("oo large response headers")))
         << path;
   }
+}
+
+TEST(CurlTransport, AnAnswerOf64MiBIsTakenWhole) {
+  constexpr std::size_t kSize = std::size_t{64} << 20;
+  TestServer server([](Connection& connection) {
+    connection.request();
+    connection.answer(std::string(kSize, 'x'));
+  });
+  EXPECT_EQ(transport_to(server)->send({.path = "/"}, {}).value().body.size(), kSize);
+}
+
+TEST(CurlTransport, TheFirstByteHasATimeOfItsOwn) {
+  TestServer server([](Connection& connection) {
+    if (connection.request().starts_with("GET /begins")) connection.write("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf");
+    connection.wait_for_end();
+  });
+  const auto transport = transport_to(server);
+  const auto took = [&](const char* path, Duration first_byte, Duration whole) {
+    const MonoTime began = Clock::real().now();
+    const auto answer = transport->send({.path = path, .timeout = whole, .first_byte = first_byte}, {});
+    EXPECT_EQ(answer.error().code, ErrorCode::kTimeout);
+    return Clock::real().now() - began;
+  };
+  EXPECT_LT(took("/silent", 30ms, 10s), 5s);
+  EXPECT_GE(took("/begins", 30ms, 200ms), 200ms);
+  EXPECT_LT(took("/silent", 10s, 30ms), 5s);
+}
+
+TEST(CurlTransport, AfterARequestWithoutAnswerTheNextOneGetsAnotherConnection) {
+  std::atomic<int> asked = 0;
+  TestServer server([&](Connection& connection) {
+    while (!connection.request().empty()) {
+      if (++asked != 2) connection.answer("ok");
+    }
+  });
+  const auto transport = transport_to(server);
+  EXPECT_TRUE(transport->send({.path = "/"}, {}));
+  EXPECT_EQ(transport->send({.path = "/", .timeout = 50ms}, {}).error().code, ErrorCode::kTimeout);
+  EXPECT_TRUE(transport->send({.path = "/", .timeout = 10s}, {}));
+  EXPECT_EQ(server.connections(), 2U);
+}
+
+// A kept connection that breaks: libcurl would send the request again on a new one, whatever became of the first.
+TEST(CurlTransport, AWriteIsNotSentTwiceWhenItsConnectionBreaks) {
+  std::vector<std::string> seen;
+  TestServer server([&](Connection& connection) {
+    connection.request();
+    connection.answer("kept");
+    seen.push_back(connection.request().substr(0, 5));    // and away
+  });
+  const auto transport = transport_to(server);
+  ASSERT_TRUE(transport->send({.path = "/"}, {}));
+  const auto answer = transport->send({.method = "PATCH", .path = "/", .body = "{}"}, {});
+  EXPECT_EQ(answer.error().code, ErrorCode::kUnavailable) << "whether it was done is unknown";
+  EXPECT_THAT(answer.error().message, HasSubstr("the connection broke before the answer came"));
+  ASSERT_TRUE(transport->send({.path = "/"}, {}));
+  EXPECT_TRUE(transport->send({.path = "/"}, {})) << "a GET may be repeated";
+}
+
+TEST(CurlTransport, AsksForGzipByChoiceAndNeverOnLoopback) {
+  std::string seen;
+  TestServer server([&](Connection& connection) {
+    seen = lowered(connection.request());
+    connection.answer("ok");
+  });
+  const auto asks = [&](std::string_view host, bool gzip) {
+    EXPECT_TRUE(
+        make_curl_transport({.origin = fmt::format("http://{}:{}", host, server.port()), .gzip = gzip})->send({.path = "/"}, {}));
+    return seen.find("accept-encoding: gzip") != seen.npos;
+  };
+  EXPECT_FALSE(asks("127.0.0.1", true));
+  EXPECT_TRUE(asks("0.0.0.0", true)) << "this host, by a name that is not known for it";
+  EXPECT_FALSE(asks("0.0.0.0", false));
 }
 
 TEST(CurlTransport, CarriesManyRequestsAtATime) {

@@ -14,8 +14,6 @@
 namespace nodeward::net {
 namespace {
 
-constexpr long kConnectMs = 10'000;
-
 std::string url_part(CURLU* url, CURLUPart part, unsigned flags = 0) {
   char* text = nullptr;
   if (curl_url_get(url, part, &text, flags) != CURLUE_OK) return {};
@@ -40,17 +38,22 @@ std::size_t on_body(char* data, std::size_t, std::size_t size, void* transfer) {
   return 0;  // fewer bytes than given: CURLE_WRITE_ERROR
 }
 
-// A peer that went away without a word is noticed after 15 s of silence and four unanswered probes, or 30 s after bytes that
-// nobody acknowledges. libcurl 7.88 has no HTTP/2 PING that could do it.
-int on_socket(void*, curl_socket_t fd, curlsocktype) {
-  const auto set = [fd](int level, int option, int value) { setsockopt(fd, level, option, &value, sizeof value); };
+// What TCP itself can notice of a peer that went away without a word.
+int on_socket(void* endpoint, curl_socket_t fd, curlsocktype) {
+  const Liveness& liveness = static_cast<const Endpoint*>(endpoint)->liveness;
+  const auto set = [fd](int level, int option, auto value) {
+    const int number = static_cast<int>(value);
+    setsockopt(fd, level, option, &number, sizeof number);
+  };
   set(SOL_SOCKET, SO_KEEPALIVE, 1);
-  set(IPPROTO_TCP, TCP_KEEPIDLE, 15);
-  set(IPPROTO_TCP, TCP_KEEPINTVL, 5);
-  set(IPPROTO_TCP, TCP_KEEPCNT, 4);
-  set(IPPROTO_TCP, TCP_USER_TIMEOUT, 30'000);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, liveness.idle.count());
+  set(IPPROTO_TCP, TCP_KEEPINTVL, liveness.interval.count());
+  set(IPPROTO_TCP, TCP_KEEPCNT, liveness.probes);
+  set(IPPROTO_TCP, TCP_USER_TIMEOUT, liveness.unacknowledged.count());
   return CURL_SOCKOPT_OK;
 }
+
+long milliseconds(Duration duration) { return static_cast<long>(std::chrono::ceil<std::chrono::milliseconds>(duration).count()); }
 
 std::string certificate_fault(long verify_result, std::string_view trusted) {
   switch (verify_result) {
@@ -97,8 +100,8 @@ Target::Target(Endpoint from) : endpoint(std::move(from)), base(endpoint.origin)
   connect_to = fmt::format("{}:{}:{}:{}", endpoint.tls_server_name, port, host, port);
 }
 
-Easy::Easy(const Target& target, std::shared_ptr<Transfer> transfer)
-    : target_(target), transfer_(std::move(transfer)), handle_(curl_easy_init()) {
+Easy::Easy(const Target& target, std::shared_ptr<Transfer> transfer, const bool& http2)
+    : target_(target), transfer_(std::move(transfer)), http2_(http2), handle_(curl_easy_init()) {
   NW_CHECK(handle_ != nullptr, "libcurl has memory for a handle");
   const Request& request = transfer_->request();
   set(CURLOPT_PRIVATE, this);
@@ -108,6 +111,10 @@ Easy::Easy(const Target& target, std::shared_ptr<Transfer> transfer)
   set(CURLOPT_HEADERDATA, transfer_.get());
   set(CURLOPT_WRITEFUNCTION, &on_body);
   set(CURLOPT_WRITEDATA, transfer_.get());
+  set(CURLOPT_OPENSOCKETFUNCTION, &Easy::before_connecting);
+  set(CURLOPT_OPENSOCKETDATA, this);
+  set(CURLOPT_PREREQFUNCTION, &Easy::before_sending);
+  set(CURLOPT_PREREQDATA, this);
   set_method(request);
   set_headers(request);
   set_up_connection();
@@ -118,8 +125,10 @@ void Easy::set_up_connection() {
   set(CURLOPT_PROTOCOLS_STR, "http,https");
   set(CURLOPT_PATH_AS_IS, 1L);
   set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
-  set(CURLOPT_CONNECTTIMEOUT_MS, kConnectMs);
+  set(CURLOPT_CONNECTTIMEOUT_MS, milliseconds(transfer_->request().connect));
   set(CURLOPT_SOCKOPTFUNCTION, &on_socket);
+  set(CURLOPT_SOCKOPTDATA, const_cast<Endpoint*>(&target_.endpoint));
+  if (target_.endpoint.gzip && !target_.loopback) set(CURLOPT_ACCEPT_ENCODING, "gzip");
   if (target_.loopback) set(CURLOPT_PROXY, "");
   if (target_.tls) {
     set_up_tls();
@@ -176,13 +185,55 @@ void Easy::set_headers(const Request& request) {
   headers_.reset(list);
 }
 
+// libcurl sends a request again when a kept connection broke before any byte of the answer (then it has said what happened), and
+// when the server refused to look at it (RST_STREAM with REFUSED_STREAM, or a GOAWAY that names an earlier stream; then it has
+// said nothing). After the former a write may have been done, so it is held back here, before there is a connection for it or, at
+// the latest, before it is sent on another one. HTTP/1.1 knows no refusal.
+bool Easy::holds_back() {
+  if (sent_ == 0 || transfer_->request().method == "GET") return false;
+  if (!held_back_) refused_ = http2_ && detail_[0] == '\0';
+  return held_back_ = true;
+}
+
+curl_socket_t Easy::before_connecting(void* user, curlsocktype, curl_sockaddr* address) {
+  if (static_cast<Easy*>(user)->holds_back()) return CURL_SOCKET_BAD;
+  return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
+int Easy::before_sending(void* user, char*, char*, int, int) {
+  Easy& easy = *static_cast<Easy*>(user);
+  if (easy.holds_back()) return CURL_PREREQFUNC_ABORT;
+  ++easy.sent_;
+  return CURL_PREREQFUNC_OK;
+}
+
+// A GOAWAY that leaves no other stream open comes as CURLE_HTTP2, with nothing said.
+bool Easy::refused(CURLcode code) const {
+  return refused_ || (code == CURLE_HTTP2 && !transfer_->has_head() && detail_[0] == '\0');
+}
+
+std::optional<bool> Easy::answered_over_http2() const {
+  long version = CURL_HTTP_VERSION_NONE;
+  curl_easy_getinfo(handle_.get(), CURLINFO_HTTP_VERSION, &version);
+  if (version == CURL_HTTP_VERSION_NONE) return std::nullopt;
+  return version >= CURL_HTTP_VERSION_2_0;
+}
+
+bool Easy::used_a_new_connection() const {
+  long made = 0;
+  curl_easy_getinfo(handle_.get(), CURLINFO_NUM_CONNECTS, &made);
+  return made > 0;
+}
+
 void Easy::finish(CURLcode code) { transfer_->finish(code == CURLE_OK ? std::nullopt : std::optional(error(code))); }
 
 Error Easy::error(CURLcode code) const {
   const std::string why = reason(code);
+  const ErrorCode failed = sent_ == 0 || refused(code) ? ErrorCode::kUnreachable : ErrorCode::kUnavailable;
   const auto tls = [&](std::string_view what) {
     return Error{ErrorCode::kInvalid, fmt::format("{}: TLS: {} ({})", target_.where, what, why)};
   };
+  if (held_back_) return Error{failed, fmt::format("{}: the connection broke before the answer came", target_.where)};
   switch (code) {
     case CURLE_PEER_FAILED_VERIFICATION: {
       long verify_result = X509_V_OK;
@@ -199,13 +250,14 @@ Error Easy::error(CURLcode code) const {
       return Error{ErrorCode::kUnavailable,
                    fmt::format("{}: the answer is larger than {} MiB", target_.where, Transfer::kMostWhole >> 20)};
     case CURLE_OPERATION_TIMEDOUT:
-      return Error{ErrorCode::kUnavailable, fmt::format("{}: no connection within {} s", target_.where, kConnectMs / 1000)};
+      return Error{failed, fmt::format("{}: no connection within {} s", target_.where,
+                                       std::chrono::duration<double>(transfer_->request().connect).count())};
     default:
       if (target_.tls && code == CURLE_SSL_CONNECT_ERROR && is_of_a_namesake(detail_.data())) {
         return tls("the server's certificate is not signed by the CA given, but by another of the same name");
       }
       if (target_.tls && refuses_our_certificate(detail_.data())) return tls("the server does not accept our certificate");
-      return Error{ErrorCode::kUnavailable, fmt::format("{}: {}", target_.where, why)};
+      return Error{failed, fmt::format("{}: {}", target_.where, why)};
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "net/transfer.h"
@@ -27,18 +28,26 @@ struct Target {
 
 class Easy {
  public:
-  Easy(const Target& target, std::shared_ptr<Transfer> transfer);
+  // `http2`: what is known of the connections it may use: the last answer on one of them came over HTTP/2.
+  Easy(const Target& target, std::shared_ptr<Transfer> transfer, const bool& http2);
 
   CURL* handle() const { return handle_.get(); }
-  Transfer& transfer() const { return *transfer_; }
+  const std::shared_ptr<Transfer>& transfer() const { return transfer_; }
 
   void finish(CURLcode code);    // tells the transfer how it went
+  bool refused(CURLcode code) const;                // the server did not look at the request: the same may be sent again
+  std::optional<bool> answered_over_http2() const;  // nullopt: no answer
+  bool used_a_new_connection() const;
 
  private:
   struct Cleanup {
     void operator()(CURL* handle) const { curl_easy_cleanup(handle); }
     void operator()(curl_slist* list) const { curl_slist_free_all(list); }
   };
+
+  bool holds_back();
+  static curl_socket_t before_connecting(void* easy, curlsocktype, curl_sockaddr* address);
+  static int before_sending(void* easy, char*, char*, int, int);
 
   template <class T>
   void set(CURLoption option, T value) {
@@ -53,6 +62,10 @@ class Easy {
 
   const Target& target_;
   const std::shared_ptr<Transfer> transfer_;
+  const bool& http2_;
+  int sent_ = 0;            // times that libcurl began to send the request
+  bool held_back_ = false;  // a write, from being sent again
+  bool refused_ = false;    // and it was refused the first time
   std::unique_ptr<CURL, Cleanup> handle_;
   std::unique_ptr<curl_slist, Cleanup> headers_;
   std::unique_ptr<curl_slist, Cleanup> connect_to_;

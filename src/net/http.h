@@ -25,6 +25,11 @@ struct Request {
   std::vector<Header> headers = {};
   std::string body = {};
   Duration timeout = 30s;              // the whole request for send(); up to the answer's headers for open()
+  Duration connect = 10s;              // of it, until there is a connection, TLS included
+  Duration first_byte = 30s;           // of it, until the answer's headers are there
+  // For open(): asked for, with the same headers, on the stream's own connection when the stream has been silent for long; no
+  // answer of any kind means that the connection is dead. Empty, or a connection that is HTTP/1.1: TCP alone tells.
+  std::string probe = {};
 };
 
 struct Response {
@@ -45,8 +50,9 @@ class Stream {
   virtual Result<std::optional<std::string>> read(Duration patience, const std::stop_token& stop) = 0;
 };
 
-// Any thread. Errors: kUnavailable (no connection, reset: for a request that was under way the outcome is unknown),
-// kTimeout (outcome unknown), kCancelled, kInvalid (TLS: the certificate is not the one that was promised).
+// Any thread. Errors: kUnreachable (no connection, or the server refused to look at the request: nothing was done), kUnavailable
+// (broken off: whether it was done is unknown), kTimeout (unknown, too), kCancelled, kInvalid (TLS: the certificate is not the
+// one that was promised; nothing was done). A request that is no GET is never sent a second time when the first may have been done.
 // An HTTP status is never an Error here.
 class Transport {
  public:
@@ -55,14 +61,26 @@ class Transport {
   virtual Result<std::unique_ptr<Stream>> open(const Request& request, const std::stop_token& stop) = 0;
 };
 
+// How a connection that died without a word is found (docs/adr/0009). The defaults find it within 45 s of the last byte.
+struct Liveness {
+  std::chrono::seconds idle{15};  // TCP keep-alive: silence before the first probe,
+  std::chrono::seconds interval{5};  // between probes,
+  int probes = 4;  // and how many of them may be lost
+  std::chrono::milliseconds unacknowledged{30'000};  // TCP_USER_TIMEOUT: bytes sent that nobody acknowledges
+  Duration silence = 30s;  // of a stream, before Request::probe is asked for,
+  Duration answer = 10s;  // and until it must be answered
+};
+
 // Where a transport connects to, and how it knows that it got there. Secrets stay in here: no message ever shows them.
 struct Endpoint {
-  std::string origin;                      // "https://10.0.0.1:6443", no path; "http://..." = HTTP/1.1 in clear text
-  std::string ca_pem = {};                 // empty: the system's trust store
+  std::string origin;  // "https://10.0.0.1:6443", no path; "http://..." = HTTP/1.1 in clear text
+  std::string ca_pem = {};  // empty: the system's trust store
   std::string client_cert_pem = {};
   std::string client_key_pem = {};
-  std::string tls_server_name = {};        // empty: the host of `origin`
-  bool insecure = false;                   // do not verify the server
+  std::string tls_server_name = {};  // empty: the host of `origin`
+  bool insecure = false;  // do not verify the server
+  bool gzip = false;  // ask for compressed answers; on loopback never: it costs both ends CPU for nothing
+  Liveness liveness = {};
 };
 
 }  // namespace nodeward::net

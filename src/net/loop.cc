@@ -1,5 +1,6 @@
 #include "net/loop.h"
 
+#include <fmt/format.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -15,12 +16,9 @@ namespace {
 
 // HTTP/2 streams on one connection as far as we are concerned; the server's own limit counts.
 constexpr long kStreamsPerConnection = 1000;
-// Whole answers share a connection. Streams do not: with several on one, libcurl 7.88 now and then leaves the rest of one lying
-// in its own buffers until the next byte of another comes (one start of 50 on a busy machine), and a watch may have none to come.
-constexpr std::array<long, 2> kSharing = {CURLPIPE_MULTIPLEX, CURLPIPE_NOTHING};
 constexpr std::uint64_t kWakeupTag = ~std::uint64_t{0};
 
-std::uint64_t tag(std::uint32_t multi, curl_socket_t fd) { return (std::uint64_t{multi} << 32) | static_cast<std::uint32_t>(fd); }
+std::uint64_t tag(std::uint32_t lane, curl_socket_t fd) { return (std::uint64_t{lane} << 32) | static_cast<std::uint32_t>(fd); }
 
 std::uint32_t epoll_interest(int what) {
   std::uint32_t events = 0;
@@ -46,22 +44,12 @@ Loop::Loop(Endpoint endpoint)
   NW_CHECK(epoll_ >= 0 && wakeup_ >= 0, "two file descriptors are to be had at the start");
   epoll_event event{.events = EPOLLIN, .data = {.u64 = kWakeupTag}};
   epoll_ctl(epoll_, EPOLL_CTL_ADD, wakeup_, &event);
-  for (std::uint32_t index = 0; index < multis_.size(); ++index) {
-    Multi& multi = multis_[index];
-    multi = {.loop = this, .index = index, .handle = curl_multi_init(), .due = {}};
-    curl_multi_setopt(multi.handle, CURLMOPT_SOCKETFUNCTION, &Loop::on_socket);
-    curl_multi_setopt(multi.handle, CURLMOPT_SOCKETDATA, &multi);
-    curl_multi_setopt(multi.handle, CURLMOPT_TIMERFUNCTION, &Loop::on_timer);
-    curl_multi_setopt(multi.handle, CURLMOPT_TIMERDATA, &multi);
-    curl_multi_setopt(multi.handle, CURLMOPT_PIPELINING, kSharing[index]);
-    curl_multi_setopt(multi.handle, CURLMOPT_MAX_CONCURRENT_STREAMS, kStreamsPerConnection);
-  }
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
 Loop::~Loop() {
   shut_down();
-  for (const Multi& multi : multis_) curl_multi_cleanup(multi.handle);
+  for (const Lane& lane : lanes_) curl_multi_cleanup(lane.handle);
   close(wakeup_);
   close(epoll_);
 }
@@ -76,6 +64,7 @@ void Loop::shut_down() {
 void Loop::start(std::shared_ptr<Transfer> transfer) { post({Command::Kind::kStart, std::move(transfer)}); }
 void Loop::resume(std::shared_ptr<Transfer> transfer) { post({Command::Kind::kResume, std::move(transfer)}); }
 void Loop::drop(std::shared_ptr<Transfer> transfer) { post({Command::Kind::kDrop, std::move(transfer)}); }
+void Loop::give_up(std::shared_ptr<Transfer> transfer) { post({Command::Kind::kGiveUp, std::move(transfer)}); }
 
 void Loop::post(Command command) {
   Transfer& transfer = *command.transfer;
@@ -103,6 +92,7 @@ void Loop::run(const std::stop_token& stop) {
     obey_commands();
     fire_timers();
     collect_finished();
+    sweep_lanes();
     wait_for_sockets();
   }
   cancel_all();
@@ -115,42 +105,156 @@ void Loop::obey_commands() {
 
 void Loop::obey(Command command) {
   Transfer* const transfer = command.transfer.get();
+  const auto found = active_.find(transfer);
   switch (command.kind) {
-    case Command::Kind::kStart: {
-      auto easy = std::make_unique<Easy>(target_, std::move(command.transfer));
-      curl_multi_add_handle(multi_of(*transfer).handle, easy->handle());
-      active_.emplace(transfer, std::move(easy));
-      return;
-    }
+    case Command::Kind::kStart: launch(std::move(command.transfer), lane_for(transfer->kind())); return;
     case Command::Kind::kResume:
-      if (const auto found = active_.find(transfer); found != active_.end()) {
-        curl_easy_pause(found->second->handle(), CURLPAUSE_CONT);
-      }
+      if (found != active_.end()) curl_easy_pause(found->second.easy->handle(), CURLPAUSE_CONT);
       return;
+    case Command::Kind::kGiveUp:
+      if (found != active_.end()) found->second.lane->retired = true;
+      [[fallthrough]];
     case Command::Kind::kDrop: take_out(transfer); return;
   }
 }
 
+void Loop::launch(std::shared_ptr<Transfer> transfer, Lane& lane) {
+  Transfer* const key = transfer.get();
+  auto easy = std::make_unique<Easy>(target_, std::move(transfer), lane.http2);
+  if (const CURLMcode code = curl_multi_add_handle(lane.handle, easy->handle()); code != CURLM_OK) {
+    key->finish(Error{ErrorCode::kUnreachable, target_.where + ": " + curl_multi_strerror(code), {}});
+    return;
+  }
+  ++lane.transfers;
+  if (key->kind() == Transfer::Kind::kStream) lane.stream = key;
+  active_.emplace(key, Active{&lane, std::move(easy)});
+}
+
+Loop::Lane& Loop::lane_for(Transfer::Kind kind) {
+  for (Lane& lane : lanes_) {
+    if (lane.kind == kind && !lane.retired && (kind == Transfer::Kind::kWhole || lane.transfers == 0)) return lane;
+  }
+  return new_lane(kind);
+}
+
+Loop::Lane& Loop::new_lane(Transfer::Kind kind) {
+  Lane& lane = lanes_.emplace_back();
+  lane.loop = this;
+  lane.id = lanes_made_++;
+  lane.kind = kind;
+  lane.handle = curl_multi_init();
+  NW_CHECK(lane.handle != nullptr, "libcurl has memory for a multi handle");
+  curl_multi_setopt(lane.handle, CURLMOPT_SOCKETFUNCTION, &Loop::on_socket);
+  curl_multi_setopt(lane.handle, CURLMOPT_SOCKETDATA, &lane);
+  curl_multi_setopt(lane.handle, CURLMOPT_TIMERFUNCTION, &Loop::on_timer);
+  curl_multi_setopt(lane.handle, CURLMOPT_TIMERDATA, &lane);
+  curl_multi_setopt(lane.handle, CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX);
+  curl_multi_setopt(lane.handle, CURLMOPT_MAX_CONCURRENT_STREAMS, kStreamsPerConnection);
+  return lane;
+}
+
+Loop::Lane* Loop::find_lane(std::uint32_t id) {
+  const auto found = std::find_if(lanes_.begin(), lanes_.end(), [&](const Lane& lane) { return lane.id == id; });
+  return found == lanes_.end() ? nullptr : &*found;
+}
+
 void Loop::fire_timers() {
-  for (Multi& multi : multis_) {
-    if (!multi.due || *multi.due > Clock::real().now()) continue;
-    multi.due.reset();  // libcurl sets it anew from within the call
-    int running = 0;
-    curl_multi_socket_action(multi.handle, CURL_SOCKET_TIMEOUT, 0, &running);
+  for (Lane& lane : lanes_) {
+    if (lane.due && *lane.due <= Clock::real().now()) {
+      lane.due.reset();  // libcurl sets it anew from within the call
+      int running = 0;
+      curl_multi_socket_action(lane.handle, CURL_SOCKET_TIMEOUT, 0, &running);
+    }
+    look_after(lane);
   }
 }
 
 void Loop::collect_finished() {
-  for (const Multi& multi : multis_) {
+  for (Lane& lane : lanes_) {
     int left = 0;
-    while (const CURLMsg* message = curl_multi_info_read(multi.handle, &left)) {
+    while (const CURLMsg* message = curl_multi_info_read(lane.handle, &left)) {
       if (message->msg != CURLMSG_DONE) continue;
       const CURLcode code = message->data.result;  // the message dies with the handle's removal
       Easy* finished = nullptr;
       curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &finished);
-      take_out(&finished->transfer())->finish(code);
+      const std::shared_ptr<Transfer> transfer = finished->transfer();
+      lane.http2 = finished->answered_over_http2().value_or(lane.http2);
+      if (transfer == lane.probe) probe_answered(lane, *finished, code);
+      const auto done = take_out(transfer.get());
+      if (done->easy->refused(code) && transfer->may_start_again()) {
+        lane.retired = true;             // all that was refused shares one new connection
+        launch(transfer, lane_for(transfer->kind()));
+      } else {
+        done->easy->finish(code);
+      }
     }
   }
+}
+
+void Loop::sweep_lanes() {
+  for (auto lane = lanes_.begin(); lane != lanes_.end();) {
+    if (lane->retired && lane->transfers == 0) {
+      curl_multi_cleanup(lane->handle);
+      lane = lanes_.erase(lane);
+    } else {
+      ++lane;
+    }
+  }
+}
+
+// ---- a silent stream ---------------------------------------------------------------------------------------------------
+
+// When there is something to be done about the lane's stream; nullopt: nothing but what TCP does.
+std::optional<MonoTime> Loop::look_due(const Lane& lane) const {
+  const Liveness& liveness = target_.endpoint.liveness;
+  if (lane.stream == nullptr || !lane.probing || lane.stream->request().probe.empty() || !lane.stream->has_head()) return {};
+  if (lane.probe) return lane.probe_sent + liveness.answer;
+  return std::max(lane.stream->heard(), lane.alive) + liveness.silence;
+}
+
+void Loop::look_after(Lane& lane) {
+  const auto due = look_due(lane);
+  const MonoTime now = Clock::real().now();
+  if (!due || *due > now) return;
+  if (!lane.probe) return send_probe(lane);
+  const Liveness& liveness = target_.endpoint.liveness;
+  const std::shared_ptr<Transfer> probe = std::exchange(lane.probe, nullptr);
+  take_out(probe.get());
+  lane.alive = now;
+  // Bytes of the stream are an answer as well, and a stream that waits for its reader keeps libcurl from reading any.
+  if (lane.stream->heard() > lane.probe_sent || lane.stream->waits_for_reader()) return;
+  lane.retired = true;
+  const auto seconds = [](Duration duration) { return std::chrono::duration<double>(duration).count(); };
+  const auto dead = take_out(lane.stream);
+  dead->easy->transfer()->finish(
+      Error{ErrorCode::kUnavailable,
+            fmt::format("{}: the connection is dead: no byte for {} s, and no answer to {} on it within {} s", target_.where,
+                        seconds(now - dead->easy->transfer()->heard()), probe->request().path, seconds(liveness.answer)),
+            {}});
+}
+
+void Loop::send_probe(Lane& lane) {
+  const MonoTime now = Clock::real().now();
+  lane.alive = now;
+  if (lane.stream->waits_for_reader()) return;
+  const auto stream = active_.find(lane.stream);
+  if (!stream->second.easy->answered_over_http2().value_or(false)) {
+    lane.probing = false;                // HTTP/1.1 has no room for a second request
+    return;
+  }
+  Request request{.path = lane.stream->request().probe, .headers = lane.stream->request().headers};
+  lane.probe = std::make_shared<Transfer>(Transfer::Kind::kWhole, std::move(request));
+  lane.probe_sent = now;
+  launch(lane.probe, lane);
+}
+
+// Any answer will do, if it came on the stream's connection: a connection that the server wants to close (GOAWAY) takes no further
+// request, and of one that was made anew nothing follows. Without an answer look_after() decides when the time is over.
+void Loop::probe_answered(Lane& lane, const Easy& probe, CURLcode code) {
+  if (probe.used_a_new_connection()) lane.probing = false;
+  if (code != CURLE_OK && lane.probing) return;
+  lane.probe.reset();
+  lane.alive = Clock::real().now();
 }
 
 void Loop::wait_for_sockets() {
@@ -164,29 +268,43 @@ void Loop::wait_for_sockets() {
       continue;
     }
     int running = 0;
-    curl_multi_socket_action(multis_[from >> 32].handle, static_cast<curl_socket_t>(from & 0xffffffff),
-                             curl_events(events[i].events), &running);
+    if (const Lane* lane = find_lane(static_cast<std::uint32_t>(from >> 32))) {
+      curl_multi_socket_action(lane->handle, static_cast<curl_socket_t>(from & 0xffffffff), curl_events(events[i].events),
+                               &running);
+    }
   }
 }
 
 // Until the next timer; -1 for ever. Rounded up, else the loop would spin through the last millisecond.
 int Loop::patience_ms() const {
   int patience = -1;
-  for (const Multi& multi : multis_) {
-    if (!multi.due) continue;
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*multi.due - Clock::real().now()).count();
+  const MonoTime now = Clock::real().now();
+  const auto until = [&](const std::optional<MonoTime>& due) {
+    if (!due) return;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*due - now).count();
     const int wait = static_cast<int>(std::clamp<std::int64_t>(left, 0, 3'600'000));
     patience = patience < 0 ? wait : std::min(patience, wait);
+  };
+  for (const Lane& lane : lanes_) {
+    until(lane.due);
+    until(look_due(lane));
   }
   return patience;
 }
 
-std::unique_ptr<Easy> Loop::take_out(Transfer* transfer) {
+std::optional<Loop::Active> Loop::take_out(Transfer* transfer) {
   auto node = active_.extract(transfer);
-  if (node.empty()) return nullptr;
-  std::unique_ptr<Easy> easy = std::move(node.mapped());
-  curl_multi_remove_handle(multi_of(*transfer).handle, easy->handle());
-  return easy;
+  if (node.empty()) return std::nullopt;
+  Active active = std::move(node.mapped());
+  Lane& lane = *active.lane;
+  curl_multi_remove_handle(lane.handle, active.easy->handle());
+  --lane.transfers;
+  if (lane.stream == transfer) {
+    lane.stream = nullptr;
+    lane.probing = true;
+    if (lane.probe) take_out(std::exchange(lane.probe, nullptr).get());
+  }
+  return active;
 }
 
 void Loop::cancel_all() {
@@ -195,13 +313,13 @@ void Loop::cancel_all() {
     return std::exchange(inbox.commands, {});
   });
   for (const Command& command : waiting) command.transfer->finish(closed());
-  while (!active_.empty()) take_out(active_.begin()->first)->transfer().finish(closed());
+  while (!active_.empty()) take_out(active_.begin()->first)->easy->transfer()->finish(closed());
 }
 
 int Loop::on_socket(CURL*, curl_socket_t fd, int what, void* user, void*) {
-  const auto* multi = static_cast<Multi*>(user);
-  const int epoll = multi->loop->epoll_;
-  epoll_event event{.events = epoll_interest(what), .data = {.u64 = tag(multi->index, fd)}};
+  const auto* lane = static_cast<Lane*>(user);
+  const int epoll = lane->loop->epoll_;
+  epoll_event event{.events = epoll_interest(what), .data = {.u64 = tag(lane->id, fd)}};
   if (what == CURL_POLL_REMOVE) {
     epoll_ctl(epoll, EPOLL_CTL_DEL, fd, &event);
   } else if (epoll_ctl(epoll, EPOLL_CTL_MOD, fd, &event) != 0) {
@@ -211,9 +329,9 @@ int Loop::on_socket(CURL*, curl_socket_t fd, int what, void* user, void*) {
 }
 
 int Loop::on_timer(CURLM*, long after_ms, void* user) {
-  auto* multi = static_cast<Multi*>(user);
-  multi->due.reset();
-  if (after_ms >= 0) multi->due = Clock::real().now() + std::chrono::milliseconds(after_ms);
+  auto* lane = static_cast<Lane*>(user);
+  lane->due.reset();
+  if (after_ms >= 0) lane->due = Clock::real().now() + std::chrono::milliseconds(after_ms);
   return 0;
 }
 

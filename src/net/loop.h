@@ -5,8 +5,8 @@
 
 #include <curl/curl.h>
 
-#include <array>
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -29,30 +29,47 @@ class Loop {
 
   // Any thread. After shut_down() a transfer that is started ends at once as cancelled.
   void start(std::shared_ptr<Transfer> transfer);
-  void resume(std::shared_ptr<Transfer> transfer);  // its buffer has room again
-  void drop(std::shared_ptr<Transfer> transfer);    // nobody waits for it any more
+  void resume(std::shared_ptr<Transfer> transfer);   // its buffer has room again
+  void drop(std::shared_ptr<Transfer> transfer);     // nobody waits for it any more
+  void give_up(std::shared_ptr<Transfer> transfer);  // the same, since no answer came: its connection gets no other transfer
   // The owner: ends the thread and, as cancelled, every transfer. Callers may still hold this object.
   void shut_down();
 
  private:
   struct Command {
-    enum class Kind { kStart, kResume, kDrop } kind;
+    enum class Kind { kStart, kResume, kDrop, kGiveUp } kind;
     std::shared_ptr<Transfer> transfer;
   };
   struct Inbox {
     std::vector<Command> commands;
     bool closed = false;
   };
-  // One multi handle has its own connections: a paused or flooded stream cannot hold up a write.
-  struct Multi {
+  // A multi handle and its own connections. All whole answers share one lane; each stream has one of its own, so a paused or
+  // flooded stream holds up nothing else, and leaves it (with its connection) to the next stream. A lane whose connection may be
+  // dead is retired: it takes no new transfer and goes with its last one.
+  struct Lane {
     Loop* loop = nullptr;
-    std::uint32_t index = 0;
+    std::uint32_t id = 0;
+    Transfer::Kind kind = Transfer::Kind::kWhole;
     CURLM* handle = nullptr;
     std::optional<MonoTime> due;  // when libcurl wants to be called although no socket moved
+    int transfers = 0;
+    bool retired = false;
+    bool http2 = false;  // the last answer came over HTTP/2
+    // Of a stream: whether its connection lives (Request::probe).
+    Transfer* stream = nullptr;
+    std::shared_ptr<Transfer> probe;  // under way
+    MonoTime probe_sent = {};
+    MonoTime alive = {};  // when a probe was last answered
+    bool probing = true;
+  };
+  struct Active {
+    Lane* lane;
+    std::unique_ptr<Easy> easy;
   };
 
-  static int on_socket(CURL*, curl_socket_t fd, int what, void* multi, void*);
-  static int on_timer(CURLM*, long after_ms, void* multi);
+  static int on_socket(CURL*, curl_socket_t fd, int what, void* lane, void*);
+  static int on_timer(CURLM*, long after_ms, void* lane);
 
   void post(Command command);
   void wake() const;
@@ -61,20 +78,29 @@ class Loop {
   void run(const std::stop_token& stop);
   void obey_commands();
   void obey(Command command);
+  void launch(std::shared_ptr<Transfer> transfer, Lane& lane);
   void fire_timers();
   void collect_finished();
+  void sweep_lanes();
   void wait_for_sockets();
   int patience_ms() const;
-  Multi& multi_of(const Transfer& transfer) { return multis_[transfer.kind() == Transfer::Kind::kStream ? 1 : 0]; }
-  std::unique_ptr<Easy> take_out(Transfer* transfer);    // null when it is not under way any more
+  Lane& lane_for(Transfer::Kind kind);
+  Lane& new_lane(Transfer::Kind kind);
+  Lane* find_lane(std::uint32_t id);
+  std::optional<MonoTime> look_due(const Lane& lane) const;
+  void look_after(Lane& lane);
+  void send_probe(Lane& lane);
+  void probe_answered(Lane& lane, const Easy& probe, CURLcode code);
+  std::optional<Active> take_out(Transfer* transfer);  // nullopt when it is not under way any more
   void cancel_all();
 
   const Target target_;
   const int epoll_;
   const int wakeup_;  // an eventfd
   Guarded<Inbox> inbox_;
-  std::array<Multi, 2> multis_;  // whole answers, streams
-  std::unordered_map<Transfer*, std::unique_ptr<Easy>> active_;
+  std::list<Lane> lanes_;
+  std::uint32_t lanes_made_ = 0;
+  std::unordered_map<Transfer*, Active> active_;
   std::jthread thread_;
 };
 

@@ -26,16 +26,20 @@ void Transfer::wake() {
 
 Result<Response> Transfer::wait_for_answer(const std::stop_token& stop) {
   const std::stop_callback on_stop(stop, [this] { wake(); });
+  const Duration first_byte = std::min(request_.first_byte, request_.timeout);
+  const MonoTime whole_due = after(request_.timeout);
   std::unique_lock lock(mutex_);
-  NW_TRY(wait_until(after(request_.timeout), stop, finished_, lock));
+  changed_.wait_until(lock, after(first_byte), [&] { return finished_ || stop.stop_requested(); });
+  if (head_done_) NW_TRY(wait_until(whole_due, stop, finished_, lock));
   if (error_) return tl::unexpected(*error_);
+  if (!finished_) return unanswered(first_byte, stop);
   return std::move(answer_);
 }
 
 Result<> Transfer::wait_for_head(const std::stop_token& stop) {
   const std::stop_callback on_stop(stop, [this] { wake(); });
   std::unique_lock lock(mutex_);
-  NW_TRY(wait_until(after(request_.timeout), stop, head_done_, lock));
+  NW_TRY(wait_until(after(std::min(request_.first_byte, request_.timeout)), stop, head_done_, lock));
   if (!head_done_) return tl::unexpected(*error_);
   return {};
 }
@@ -45,8 +49,17 @@ Result<> Transfer::wait_until(MonoTime deadline, const std::stop_token& stop, co
                               std::unique_lock<std::mutex>& lock) {
   changed_.wait_until(lock, deadline, [&] { return done || error_ || stop.stop_requested(); });
   if (done || error_) return {};
+  return unanswered(request_.timeout, stop);
+}
+
+tl::unexpected<Error> Transfer::unanswered(Duration patience, const std::stop_token& stop) {
   if (stop.stop_requested()) return fail(ErrorCode::kCancelled, "stopped while waiting for the answer");
-  return fail(ErrorCode::kTimeout, "no answer within " + seconds(request_.timeout));
+  return fail(ErrorCode::kTimeout, "no answer within " + seconds(patience));
+}
+
+bool Transfer::waits_for_reader() {
+  const std::lock_guard lock(mutex_);
+  return paused_;
 }
 
 Result<Transfer::Read> Transfer::read(Duration patience, const std::stop_token& stop) {
@@ -72,6 +85,7 @@ Result<Transfer::Read> Transfer::read(Duration patience, const std::stop_token& 
 }
 
 void Transfer::on_header_line(std::string_view line) {
+  heard_ = Clock::real().now();
   if (head_done_) return;  // trailers: nobody here asks for them
   line = trimmed(line);
   if (line.starts_with("HTTP/")) {
@@ -91,6 +105,7 @@ void Transfer::on_header_line(std::string_view line) {
 }
 
 Transfer::Taken Transfer::on_body(std::string_view bytes) {
+  heard_ = Clock::real().now();
   if (kind_ == Kind::kWhole) {
     if (answer_.body.size() + bytes.size() > kMostWhole) return Taken::kTooMuch;
     answer_.body.append(bytes);

@@ -24,7 +24,7 @@ class Transfer {
   // A stream holds at most this much unread; it goes on when the reader has taken half of it.
   static constexpr std::size_t kMostBuffered = 8 * 1024 * 1024;
   // A whole answer is one object (etcd refuses values over 1.5 MiB) or an error; one that never ends must not fill the memory.
-  static constexpr std::size_t kMostWhole = 16 * 1024 * 1024;
+  static constexpr std::size_t kMostWhole = 64 * 1024 * 1024;
 
   Transfer(Kind kind, Request request) : kind_(kind), request_(std::move(request)) {}
 
@@ -48,13 +48,21 @@ class Transfer {
   void on_header_line(std::string_view line);  // libcurl bounds the headers of an answer
   Taken on_body(std::string_view bytes);
   void finish(std::optional<Error> error);
+  MonoTime heard() const { return heard_; }    // when the last bytes of the head or the body came
+  bool has_head() const { return head_done_; }
+  bool waits_for_reader();
+  bool may_start_again() { return ++starts_ < kMostStarts; }
 
  private:
+  static constexpr int kMostStarts = 5;
   Result<> wait_until(MonoTime deadline, const std::stop_token& stop, const bool& done, std::unique_lock<std::mutex>& lock);
+  static tl::unexpected<Error> unanswered(Duration patience, const std::stop_token& stop);
   void wake();
 
   const Kind kind_;
   const Request request_;
+  MonoTime heard_ = {};
+  int starts_ = 0;
   Response answer_;  // the loop's until head_done_ (a stream) or finished_ (a whole answer), then the caller's
 
   std::mutex mutex_;  // guards what follows

@@ -54,6 +54,7 @@ void NodeView::missing(const NodeName& name) {
 void NodeView::list_begins() {
   state_.with([](State& state) {
     ++state.list;
+    state.nameless = false;
     state.before_list = state.newest;
   });
 }
@@ -95,6 +96,13 @@ void NodeView::remove(const Node& last) {
   report(last.name, before, nullptr);
 }
 
+void NodeView::unreadable(const Node& who) {
+  state_.with([&](State& state) {
+    if (who.name.empty()) state.nameless = true;
+    if (const auto place = state.entries.find(who.name); place != state.entries.end()) place->second.list = state.list;
+  });
+}
+
 void NodeView::list_ends(const kube::ResourceVersion& version) {
   struct Change {
     NodeName name;
@@ -108,7 +116,7 @@ void NodeView::list_ends(const kube::ResourceVersion& version) {
     state.saw(version);
     for (auto place = state.entries.begin(); place != state.entries.end();) {
       Entry& entry = place->second;
-      if (entry.list != state.list) {        // not in this list: gone
+      if (entry.list != state.list && !state.nameless) {        // not in this list: gone
         found.push_back({place->first, entry.freshest(), nullptr});
         place = state.entries.erase(place);
         continue;

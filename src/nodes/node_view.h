@@ -37,6 +37,7 @@ class NodeView final : public kube::Sink<kube::Node> {
   void list_begins() override;
   void apply(kube::Node node) override;
   void remove(const kube::Node& last) override;
+  void unreadable(const kube::Node& who) override;
   void list_ends(const kube::ResourceVersion& version) override;
 
  private:
@@ -51,6 +52,7 @@ class NodeView final : public kube::Sink<kube::Node> {
   struct State {
     std::unordered_map<kube::NodeName, Entry> entries;
     std::uint32_t list = 0;
+    bool nameless = false;  // the list under way holds an object that may be any of the entries
     kube::ResourceVersion newest;  // of all that was seen: lists, events, answers
     kube::ResourceVersion
         before_list;  // the same when the list under way began; the list cannot be older, but for a restored etcd

@@ -24,9 +24,7 @@ std::uint64_t seed_of(const NodeName& name) { return std::hash<NodeName>{}(name)
 
 std::string path_of(const NodeName& name) { return "/api/v1/nodes/" + kube::url_encoded(name.str()); }
 
-bool may_have_been_done(ErrorCode code) {
-  return code == ErrorCode::kUnavailable || code == ErrorCode::kUnreachable || code == ErrorCode::kTimeout;
-}
+bool may_have_been_done(ErrorCode code) { return code == ErrorCode::kUnavailable || code == ErrorCode::kTimeout; }
 
 FlightLimit::Answer load_of(const Result<net::Response>& answer) {
   if (answer) return FlightLimit::Answer::kGood;

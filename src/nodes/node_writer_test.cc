@@ -240,6 +240,23 @@ TEST_F(NodeWriterAnswers, AWriteThatWasDoneButNotAnsweredIsNotSentTwice) {
   EXPECT_EQ(verbs(), (Verbs{"PATCH", "GET"}));
 }
 
+TEST_F(NodeWriterAnswers, AWriteThatWasNeverSentIsSentWithoutALook) {
+  watch_shows(node_json(5));
+  script_ = {fail(ErrorCode::kUnreachable, "connection refused"), ok(6)};
+  clock_.advance(wait_of(apply()));
+  EXPECT_TRUE(std::holds_alternative<Written>(apply()));
+  EXPECT_EQ(verbs(), (Verbs{"PATCH", "PATCH"}));
+}
+
+TEST_F(NodeWriterAnswers, AnUnknownOutcomeStaysUnknownWhileTheServerCannotBeReached) {
+  watch_shows(node_json(5));
+  script_ = {fail(ErrorCode::kUnavailable, "connection reset"), fail(ErrorCode::kUnreachable, "connection refused"), ok(6)};
+  clock_.advance(wait_of(apply()));
+  clock_.advance(wait_of(apply()));
+  EXPECT_TRUE(std::holds_alternative<Unchanged>(apply()));
+  EXPECT_EQ(verbs(), (Verbs{"PATCH", "GET", "GET"}));
+}
+
 TEST_F(NodeWriterAnswers, AGuardedWriteOfUnknownOutcomeIsSimplySentAgain) {
   watch_shows(node_json(5));
   script_ = {fail(ErrorCode::kTimeout, "no answer"), status(409, "Conflict"),
@@ -427,7 +444,7 @@ TEST_F(NodeWriterAnswers, APlanThatTurnsEmptyWhileItWaitsGivesItsPlaceBack) {
 TEST_F(NodeWriterAnswers, AServerThatCannotBeReachedHoldsUpEveryNode) {
   watch_shows(node_json(5));
   watch_shows(R"({"metadata":{"name":"n2","resourceVersion":"5"}})");
-  script_ = {fail(ErrorCode::kUnavailable, "connection refused"),
+  script_ = {fail(ErrorCode::kUnreachable, "connection refused"),
              Response{200, {}, R"({"metadata":{"name":"n2","resourceVersion":"6"}})"}};
   apply();
   const Outcome other = writer_->apply(NodeName{"n2"}, label_wanted, {});
@@ -441,7 +458,7 @@ TEST_F(NodeWriterAnswers, ATimeOutDoesNotSayThatTheServerIsThereAgain) {
   watch_shows(node_json(5));
   watch_shows(R"({"metadata":{"name":"n2","resourceVersion":"5"}})");
   watch_shows(R"({"metadata":{"name":"n3","resourceVersion":"5"}})");
-  const auto unreachable = fail(ErrorCode::kUnavailable, "connection refused");
+  const auto unreachable = fail(ErrorCode::kUnreachable, "connection refused");
   script_ = {unreachable, fail(ErrorCode::kTimeout, "no answer"), unreachable};
   apply();
   clock_.advance(110ms);

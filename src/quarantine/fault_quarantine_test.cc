@@ -86,6 +86,14 @@ class MemoryApi::Feed final : public net::Stream {
   std::optional<std::string> whole_;
 };
 
+// A server without streaming lists.
+class Declined final : public net::Stream {
+ public:
+  int status() const override { return 422; }
+  std::optional<std::string_view> header(std::string_view) const override { return std::nullopt; }
+  Result<std::optional<std::string>> read(Duration, const std::stop_token&) override { return std::nullopt; }
+};
+
 void MemoryApi::put(Json node) {
   const std::lock_guard lock(mutex_);
   const std::string name = node["metadata"]["name"];
@@ -160,6 +168,7 @@ Result<net::Response> MemoryApi::send(const net::Request& request, const std::st
 Result<std::unique_ptr<net::Stream>> MemoryApi::open(const net::Request& request, const std::stop_token&) {
   const std::lock_guard lock(mutex_);
   constexpr std::string_view kFrom = "resourceVersion=";
+  if (request.path.find("sendInitialEvents") != std::string::npos) return std::make_unique<Declined>();
   if (request.path.find("watch=") == std::string::npos) return std::make_unique<Feed>(*this, list());
   return std::make_unique<Feed>(*this, std::stoul(request.path.substr(request.path.find(kFrom) + kFrom.size())));
 }

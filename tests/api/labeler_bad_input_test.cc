@@ -188,7 +188,7 @@ TEST_F(LabelerBadInput, AnAccountWithoutRightsIsSaidPerResource) {
   labeler.await("every watch in trouble", [&] { return labeler.log_of(kCannotRead).size() >= kWatches; });
   const std::string output = labeler.output();
   EXPECT_THAT(output,
-              AllOf(HasSubstr("403 Forbidden"), HasSubstr("cannot list resource"), Not(HasSubstr(cluster().powerless_token()))));
+              AllOf(HasSubstr("403 Forbidden"), HasSubstr("cannot watch resource"), Not(HasSubstr(cluster().powerless_token()))));
   expect_nothing_written(labeler);
   EXPECT_EQ(labeler.stop(), 0);
 }

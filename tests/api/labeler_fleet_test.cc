@@ -51,8 +51,9 @@ TEST_F(LabelerCase04OnTheServer, AColdFleetTakesOneWriteForEachNodeAndARestartNo
   EXPECT_EQ(writes(), 0);
   stop();
   const Counters asked = admin().counters() - before;
-  EXPECT_EQ(asked.count("LIST", "nodes"), 1) << asked.text();
-  EXPECT_EQ(asked.count("LIST", "pods"), 3) << asked.text();
+  EXPECT_EQ(asked.count("WATCH", "nodes"), 1) << "list and watch in one stream\n" << asked.text();
+  EXPECT_EQ(asked.count("WATCH", "pods"), 3) << asked.text();
+  EXPECT_EQ(asked.count("LIST", "nodes") + asked.count("LIST", "pods"), 0) << asked.text();
 }
 
 TEST_F(LabelerRateOnTheServer, IsTenAtOnceAndThenFiveASecond) {
