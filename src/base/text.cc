@@ -7,7 +7,6 @@
 #include <charconv>
 #include <cstring>
 #include <fstream>
-#include <sstream>
 
 namespace nodeward {
 
@@ -54,6 +53,17 @@ std::optional<bool> parse_go_bool(std::string_view text) {
   return std::nullopt;
 }
 
+std::string shortened(std::string_view text, std::size_t most) {
+  constexpr std::string_view kGap = "...";
+  if (text.size() <= most) return std::string(text);
+  const auto continues = [&](std::size_t at) { return (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80; };
+  std::size_t head = (most - std::min(most, kGap.size())) / 2;
+  std::size_t tail = text.size() - head;
+  while (head > 0 && continues(head)) --head;
+  while (tail < text.size() && continues(tail)) ++tail;
+  return fmt::format("{}{}{}", text.substr(0, head), kGap, text.substr(tail));
+}
+
 Result<std::string> read_file(const std::filesystem::path& file) {
   errno = 0;
   std::ifstream in(file, std::ios::binary);
@@ -65,9 +75,18 @@ Result<std::string> read_file(const std::filesystem::path& file) {
     return fail(reason == ENOENT ? ErrorCode::kNotFound : ErrorCode::kInvalid,
                 fmt::format("{}: cannot be read: {}", file.string(), std::strerror(reason)));
   }
-  std::ostringstream out;
-  out << in.rdbuf();
-  return std::move(out).str();
+  constexpr std::size_t kMost = 256 * 1024 * 1024;
+  std::string text;
+  std::vector<char> chunk(64 * 1024);
+  while (in.read(chunk.data(), static_cast<std::streamsize>(chunk.size())) || in.gcount() > 0) {
+    text.append(chunk.data(), static_cast<std::size_t>(in.gcount()));
+    if (text.size() > kMost) return fail(ErrorCode::kInvalid, fmt::format("{}: is larger than 256 MiB", file.string()));
+  }
+  if (in.bad()) {   // half a file must not count as the whole
+    const int reason = errno;
+    return fail(ErrorCode::kInvalid, fmt::format("{}: cannot be read: {}", file.string(), std::strerror(reason)));
+  }
+  return text;
 }
 
 }  // namespace nodeward

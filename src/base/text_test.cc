@@ -32,5 +32,22 @@ TEST(Text, NamesTheFileThatCannotBeRead) {
   EXPECT_EQ(missing.error().message, "/nonexistent/file: cannot be read: No such file or directory");
 }
 
+TEST(Text, AFileThatFailsWhileItIsReadIsNoEmptyFile) {
+  const auto broken = read_file("/proc/self/mem");   // opens, and fails at the first byte
+  ASSERT_FALSE(broken);
+  EXPECT_EQ(broken.error().message, "/proc/self/mem: cannot be read: Input/output error");
+  EXPECT_EQ(read_file("/dev/null").value(), "");
+  const auto endless = read_file("/dev/zero");
+  ASSERT_FALSE(endless);
+  EXPECT_EQ(endless.error().message, "/dev/zero: is larger than 256 MiB");
+}
+
+TEST(Text, ShortensInTheMiddle) {
+  EXPECT_EQ(shortened("abcdefghij", 10), "abcdefghij");
+  EXPECT_EQ(shortened("abcdefghijk", 10), "abc...ijk");
+  EXPECT_EQ(shortened("ab\xc3\xa4-------\xc3\xa4yz", 10), "ab...yz") << "no half characters";
+  EXPECT_EQ(shortened("abcdef", 2), "...");
+}
+
 }  // namespace
 }  // namespace nodeward

@@ -193,18 +193,23 @@ void check_names(const std::vector<rules::RuleSet>& sets, const std::vector<SetP
   }
 }
 
+// One warning per set, however many others it differs from: a thousand sets are a thousand lines, not half a million.
 void check_taints(const std::vector<rules::RuleSet>& sets, const std::vector<SetPlaces>& places, Findings& findings) {
   for (std::size_t i = 0; i < sets.size(); ++i) {
-    for (std::size_t j = 0; j < i && sets[i].enabled && sets[i].taint; ++j) {
-      if (!sets[j].enabled || !sets[j].taint || !sets[j].taint->same_identity(*sets[i].taint) ||
-          sets[j].taint->value == sets[i].taint->value)
-        continue;
-      findings.push_back(
-          {Severity::kWarning, places[i].taint,
-           fmt::format("rule set \"{}\": taint: same key and effect as in rule set \"{}\", another value; where both "
-                       "match, the higher priority wins, then the earlier in the file",
-                       sets[i].name, sets[j].name)});
+    if (!sets[i].enabled || !sets[i].taint) continue;
+    std::vector<const std::string*> others;
+    for (std::size_t j = 0; j < i; ++j) {
+      if (sets[j].enabled && sets[j].taint && sets[j].taint->same_identity(*sets[i].taint) &&
+          sets[j].taint->value != sets[i].taint->value)
+        others.push_back(&sets[j].name);
     }
+    if (others.empty()) continue;
+    const std::string more = others.size() > 1 ? fmt::format(" and {} more", others.size() - 1) : "";
+    findings.push_back(
+        {Severity::kWarning, places[i].taint,
+         fmt::format("rule set \"{}\": taint: same key and effect as in rule set \"{}\"{}, another value; where both "
+                     "match, the higher priority wins, then the earlier in the file",
+                     sets[i].name, *others.front(), more)});
   }
 }
 

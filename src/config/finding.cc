@@ -34,11 +34,35 @@ std::string_view window(std::string_view line, std::size_t& at) {
   return line.substr(begin, end - begin);
 }
 
+// On one line, whatever names and values of the file it holds: control characters as TOML writes them, the middle of a long one left
+// out.
+std::string printable(std::string_view message) {
+  constexpr std::size_t kMost = 1000;
+  std::string out;
+  for (const char c : shortened(message, kMost)) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
 // Blanks as wide as `text`, so that a tab stays a tab.
 std::string blanks(std::string_view text) {
   std::string out;
   for (const char c : text) {
     if (!continues_character(c)) out += c == '\t' ? '\t' : ' ';
+  }
+  return out;
+}
+
+// A file that is refused for its control characters must not send them to a terminal. A tab stays one.
+std::string without_controls(std::string_view shown) {
+  std::string out(shown);
+  for (char& c : out) {
+    if ((static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f) c = '?';
   }
   return out;
 }
@@ -61,12 +85,12 @@ bool has_errors(const Findings& findings) {
 std::string to_text(const Finding& finding, std::string_view file, std::string_view text) {
   const std::string_view word = finding.severity == Severity::kError ? "error" : "warning";
   const auto [line, column] = finding.place;
-  std::string out = fmt::format("{}:{}:{}: {}: {}", file, line, column, word, finding.message);
+  std::string out = fmt::format("{}:{}:{}: {}: {}", file, line, column, word, printable(finding.message));
   const std::string_view whole = line_of(text, line);
   if (trimmed(whole).empty()) return out;
   std::size_t at = byte_of_column(whole, column);
   const std::string_view shown = window(whole, at);
-  return out + fmt::format("\n    {}\n    {}^", shown, blanks(shown.substr(0, at)));
+  return out + fmt::format("\n    {}\n    {}^", without_controls(shown), blanks(shown.substr(0, at)));
 }
 
 }  // namespace nodeward::config

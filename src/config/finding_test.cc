@@ -25,5 +25,15 @@ TEST(Finding, CutsALongLineAroundThePlace) {
                        std::string(60, ' ') + "^");
 }
 
+TEST(Finding, StaysOnOneLineWhateverTheFileHolds) {
+  EXPECT_EQ(to_text({Severity::kError, {1, 1}, "\"a\nb\x1b[31m\" is no name"}, "f", ""),
+            "f:1:1: error: \"a\\u000ab\\u001b[31m\" is no name");
+  EXPECT_EQ(to_text({Severity::kError, {1, 1}, "x"}, "f", "\x1b[2Ja\tb"), "f:1:1: error: x\n    ?[2Ja\tb\n    ^");
+  const std::string value(100'000, 'k');
+  const std::string shown = to_text({Severity::kError, {1, 1}, "key: \"" + value + "\" is no label key"}, "f", "");
+  EXPECT_LT(shown.size(), 1100U);
+  EXPECT_TRUE(shown.ends_with("kk\" is no label key"));
+}
+
 }  // namespace
 }  // namespace nodeward::config

@@ -54,6 +54,31 @@ std::optional<Place> lone_carriage_return(std::string_view text) {
   return place;
 }
 
+// A key of more parts than anybody writes: toml++ follows them by recursion, and a stack ends. Quotes are taken for letters, which
+// is near enough: a.b.c within a text counts too.
+std::optional<Place> endless_key(std::string_view text) {
+  constexpr int kMostParts = 1000;
+  const auto in_part = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || std::string_view("-_\"'").find(c) < 4;
+  };
+  Place place;
+  int parts = 0;
+  char last = '\n';  // blanks left out
+  for (std::size_t at = 0; at < text.size();) {
+    const char c = text[at];
+    const Place here = place;
+    step(text, at, place);
+    if (c == ' ' || c == '\t') continue;
+    if (c == '.' && in_part(last)) {
+      if (++parts == kMostParts) return here;
+    } else if (!in_part(c)) {
+      parts = 0;
+    }
+    last = c;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<toml::table> parse_toml(std::string& text, Findings& findings) {
@@ -67,6 +92,7 @@ std::optional<toml::table> parse_toml(std::string& text, Findings& findings) {
   for (std::size_t at = 0; (at = text.find("\r\n", at)) != std::string::npos;) text.erase(at, 1);
   if (const auto place = lone_carriage_return(text))
     return refuse(*place, "a carriage return alone ends no line; use LF or CRLF line ends");
+  if (const auto place = endless_key(text)) return refuse(*place, "a key of more than 1000 parts; no key has more than a few");
   try {
     return toml::parse(text);
   } catch (const toml::parse_error& error) {
@@ -90,10 +116,10 @@ Place place_in_string(std::string_view text, Place begin, Place within) {
   const auto step_by = [&](std::size_t count) {
     for (; count > 0 && at < text.size(); --count) step(text, at, place);
   };
-  Place value;   // the place in the value that `at` stands for
+  Place value;  // the place in the value that `at` stands for
   while (at < text.size()) {
     const char escaped = escapes && text[at] == '\\' && at + 1 < text.size() ? text[at + 1] : '\0';
-    if (is_blank(escaped)) {   // a backslash at the end of a line joins it with the next text, and adds nothing
+    if (is_blank(escaped)) {  // a backslash at the end of a line joins it with the next text, and adds nothing
       for (step_by(1); at < text.size() && is_blank(text[at]);) step_by(1);
       continue;
     }

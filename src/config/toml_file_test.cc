@@ -49,6 +49,24 @@ TEST(TomlFile, SaysWhyItCannotBeRead) {
   EXPECT_EQ(problem("a =\n").substr(0, 2), "1:");
 }
 
+TEST(TomlFile, AKeyWithoutEndIsRefusedBeforeItIsFollowed) {
+  const auto problem = [](std::string text) {
+    Findings findings;
+    if (parse_toml(text, findings)) return std::string("fine");
+    return fmt::format("{}:{} {}", findings.at(0).place.line, findings.at(0).place.column, findings.at(0).message);
+  };
+  const auto repeated = [](std::string_view part, int times) {
+    std::string text;
+    for (int i = 0; i < times; ++i) text += part;
+    return text;
+  };
+  constexpr auto kWhy = "a key of more than 1000 parts; no key has more than a few";
+  EXPECT_EQ(problem("\n" + repeated("a.", 100'000) + "a = 1\n"), fmt::format("2:2000 {}", kWhy));
+  EXPECT_EQ(problem("[" + repeated("a . ", 100'000) + "a]\n"), fmt::format("1:4000 {}", kWhy));
+  EXPECT_EQ(problem(repeated("'a'.\"b\".", 50'000) + "a = 1\n"), fmt::format("1:4000 {}", kWhy));
+  EXPECT_EQ(problem("[" + repeated("a.", 500) + "a]\nx = \"" + repeated("event.isFatal || ", 5'000) + "\"\n"), "fine");
+}
+
 TEST(TableReader, ToleratesAnyCaseAndReportsWhatItCannotUse) {
   std::string text = "Name = 'n'\ncount = '3'\nother = 1\nflag = 1\nTwice = 1\ntwice = 2\n[sub]\n[[list]]\n[[list]]\n";
   Findings findings;

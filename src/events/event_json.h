@@ -18,7 +18,8 @@ namespace nodeward::events {
 // {"version", "events": [...]}. Each event gets the recordId where there is one. An event without nodeName is an error.
 Result<std::vector<HealthEvent>> read_events(std::string_view json);
 
-// The value of annotation quarantineHealthEvent: an array of events, or one event as older writers left it.
+// The value of annotation quarantineHealthEvent: an array of events, or one event as older writers left it. One that names no node
+// is an error: no recovery could ever clear it.
 Result<std::vector<HealthEvent>> read_record(std::string_view json);
 
 std::string to_stored_json(const HealthEvent& event);

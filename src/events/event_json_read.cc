@@ -24,9 +24,9 @@ constexpr EnumName kStrategies[] = {{"UNSPECIFIED", kStrategyUnspecified},
                                     {"STORE_ONLY", kStoreOnly},
                                     {"STORE_AND_ANALYSE", kStoreAndAnalyse}};
 
-std::string_view kind_of(const Json& value) {
+std::string kind_of(const Json& value) {
   if (value.is_string()) return "text";
-  if (value.is_number()) return "a number";
+  if (value.is_number()) return value.dump();
   if (value.is_boolean()) return "true or false";
   if (value.is_array()) return "a list";
   return value.is_null() ? "null" : "an object";
@@ -116,7 +116,8 @@ class Members {
     if (value == nullptr) return;
     if (!value->is_object()) return wrong(path_of(name), "an object", *value);
     to.emplace();
-    for (const auto& [key, element] : value->items()) (*to)[without_nul(key)] = text(element, path_of(name) + "." + key);
+    for (const auto& [key, element] : value->items())
+      (*to)[without_nul(key)] = text(element, fmt::format("{}.{}", path_of(name), shortened(key, 60)));
   }
   void read(std::string_view name, std::optional<Overrides>& to) {
     const Json* value = member(name);
@@ -276,7 +277,7 @@ Result<std::vector<HealthEvent>> read_events(std::string_view text) {
 
 Result<std::vector<HealthEvent>> read_record(std::string_view text) {
   NW_TRY_ASSIGN(const Json json, parse(text));
-  return json.is_object() ? alone(read_event(json, "")) : read_list(json, "", read_event);
+  return json.is_object() ? alone(read_named_event(json, "")) : read_list(json, "", read_named_event);
 }
 
 }  // namespace nodeward::events

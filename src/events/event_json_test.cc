@@ -69,8 +69,9 @@ TEST(EventJson, ReadsARecordThatAnOlderWriterLeftAsOneObject) {
   ASSERT_TRUE(record) << record.error().message;
   ASSERT_EQ(record->size(), 1U);
   EXPECT_EQ(to_stored_json(record->at(0)), kFatalGpu0);
-  EXPECT_EQ(read_record("[{\"agent\":1}]").error().message, "[0].agent: must be text, not a number");
-  EXPECT_EQ(read_record("7").error().message, "must be a list of events, not a number");
+  EXPECT_EQ(read_record("[{\"agent\":1}]").error().message, "[0].agent: must be text, not 1");
+  EXPECT_EQ(read_record("7").error().message, "must be a list of events, not 7");
+  EXPECT_EQ(read_record("[{}]").error().message, "[0].nodeName: missing or empty; an event must name its node");
 }
 
 TEST(EventJson, WritesMembersInProtoOrderAndLeavesZerosOut) {
@@ -273,27 +274,33 @@ TEST(TimeText, RefusesWhatIsNoTime) {
   }
 }
 
+TEST(EventJson, ALongKeyIsNotQuotedWhole) {
+  const auto events = read_events(R"({"nodeName":"n","metadata":{")" + std::string(500'000, 'k') + "\":5}}");
+  ASSERT_FALSE(events);
+  EXPECT_LT(events.error().message.size(), 120U);
+}
+
 TEST(EventJson, AWrongTypeIsNamed) {
   const std::pair<std::string_view, std::string_view> cases[] = {
-      {R"({"healthevent":{"nodeName":7}})", "healthevent.nodeName: must be text, not a number"},
+      {R"({"healthevent":{"nodeName":7}})", "healthevent.nodeName: must be text, not 7"},
       {R"({"nodeName":"n","isFatal":"true"})", "isFatal: must be true or false, not text"},
-      {R"({"nodeName":"n","version":-1})", "version: must be a whole number from 0 to 4294967295, not a number"},
-      {R"({"nodeName":"n","version":1.5})", "version: must be a whole number from 0 to 4294967295, not a number"},
+      {R"({"nodeName":"n","version":-1})", "version: must be a whole number from 0 to 4294967295, not -1"},
+      {R"({"nodeName":"n","version":1.5})", "version: must be a whole number from 0 to 4294967295, not 1.5"},
       {R"({"nodeName":"n","errorCode":"79"})", "errorCode: must be a list, not text"},
-      {R"({"nodeName":"n","errorCode":["79",79]})", "errorCode[1]: must be text, not a number"},
+      {R"({"nodeName":"n","errorCode":["79",79]})", "errorCode[1]: must be text, not 79"},
       {R"({"nodeName":"n","entitiesImpacted":[{"entityType":[]}]})", "entitiesImpacted[0].entityType: must be text, not a list"},
       {R"({"nodeName":"n","entitiesImpacted":["GPU"]})", "entitiesImpacted[0]: must be an object, not text"},
-      {R"({"nodeName":"n","metadata":{"k":1}})", "metadata.k: must be text, not a number"},
+      {R"({"nodeName":"n","metadata":{"k":1}})", "metadata.k: must be text, not 1"},
       {R"({"nodeName":"n","quarantineOverrides":true})", "quarantineOverrides: must be an object, not true or false"},
       {R"({"nodeName":"n","generatedTimestamp":5})",
-       "generatedTimestamp: must be {\"seconds\", \"nanos\"} or a time as text, not a number"},
+       "generatedTimestamp: must be {\"seconds\", \"nanos\"} or a time as text, not 5"},
       {R"({"nodeName":"n","generatedTimestamp":{"nanos":1000000000}})",
-       "generatedTimestamp.nanos: must be a whole number from 0 to 999999999, not a number"},
+       "generatedTimestamp.nanos: must be a whole number from 0 to 999999999, not 1000000000"},
       {R"({"version":1,"events":[{"nodeName":"n"},{}]})", "events[1].nodeName: missing or empty; an event must name its node"},
       {R"({"events":{}})", "events: must be a list of events, not an object"},
       {R"({"recordId":"r","document":{}})", "document.healthevent: missing; there is no event in this record"},
       {R"({"recordId":"r"})", "document.healthevent: missing; there is no event in this record"},
-      {R"({"recordId":5,"document":{"healthevent":{"nodeName":"n"}}})", "recordId: must be text, not a number"},
+      {R"({"recordId":5,"document":{"healthevent":{"nodeName":"n"}}})", "recordId: must be text, not 5"},
       {R"({"healthevent":[]})", "healthevent: must be an object, not a list"},
       {"{}", "nodeName: missing or empty; an event must name its node"},
       {"[]", "must be a JSON object, not a list"},

@@ -35,12 +35,13 @@ Client::Client(net::Transport& transport, ClientOptions options, Clock& clock)
 
 Result<net::Response> Client::send(net::Request request, const std::stop_token& stop) {
   for (bool again : {true, false}) {
-    const net::Request ready = prepared(request);
+    NW_TRY_ASSIGN(const std::string who, authorization(request, stop));
+    const net::Request ready = prepared(request, who);
     auto response = transport_.send(ready, stop);
     count(ready, response ? response->status : 0);
     if (!response) return tl::unexpected(unanswered(request, response.error()));
     if (response->status / 100 == 2) return response;
-    if (response->status == 401 && again && options_.reload_credentials()) continue;
+    if (response->status == 401 && again && options_.reload_credentials(who, stop)) continue;
     return tl::unexpected(refused(request, response->status, response->header("retry-after"), response->body));
   }
   return fail(ErrorCode::kUnauthorized, "401");   // not reached: the second round returns
@@ -48,25 +49,30 @@ Result<net::Response> Client::send(net::Request request, const std::stop_token& 
 
 Result<std::unique_ptr<net::Stream>> Client::open(net::Request request, const std::stop_token& stop) {
   for (bool again : {true, false}) {
-    net::Request ready = prepared(request);
+    NW_TRY_ASSIGN(const std::string who, authorization(request, stop));
+    net::Request ready = prepared(request, who);
     ready.probe = options_.path_prefix + "/livez";
     auto stream = transport_.open(ready, stop);
     count(ready, stream ? (*stream)->status() : 0);
     if (!stream) return tl::unexpected(unanswered(request, stream.error()));
     const int status = (*stream)->status();
     if (status / 100 == 2) return stream;
-    if (status == 401 && again && options_.reload_credentials()) continue;
+    if (status == 401 && again && options_.reload_credentials(who, stop)) continue;
     return tl::unexpected(refused(request, status, (*stream)->header("retry-after"), rest_of(**stream, stop)));
   }
   return fail(ErrorCode::kUnauthorized, "401");   // not reached
 }
 
-net::Request Client::prepared(net::Request request) const {
+Result<std::string> Client::authorization(const net::Request& request, const std::stop_token& stop) const {
+  return options_.authorization(stop).map_error(
+      [&](Error error) { return in_context(fmt::format("{} {}", request.method, request.path), std::move(error)); });
+}
+
+net::Request Client::prepared(net::Request request, const std::string& authorization) const {
   request.path = options_.path_prefix + request.path;
   request.headers.push_back({"User-Agent", options_.user_agent});
-  if (std::string authorization = options_.authorization(); !authorization.empty()) {
-    request.headers.push_back({"Authorization", std::move(authorization)});
-  }
+  request.headers.insert(request.headers.end(), options_.headers.begin(), options_.headers.end());
+  if (!authorization.empty()) request.headers.push_back({"Authorization", authorization});
   return request;
 }
 

@@ -1,7 +1,7 @@
 // Requests to one API server, with credentials; answers other than 2xx become Errors that say what to do next. Any thread.
 // kUnreachable means that there is no way to the server and nothing was done; kUnavailable and kTimeout that it failed, be it with
 // an answer (5xx) or without, and that nobody knows what was done; the others that the server answered so.
-// It never waits and never repeats on its own, but for one repeat at once when a 401 led to another token: when to try again
+// It never waits and never repeats on its own, but for one repeat at once when a 401 led to other credentials: when to try again
 // is decided by the reflector (reads) and by NodeWriter (writes), so that retries do not multiply.
 #pragma once
 
@@ -9,6 +9,7 @@
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -21,9 +22,12 @@ namespace nodeward::kube {
 struct ClientOptions {
   std::string path_prefix = {};  // of the server's URL: "/k8s/clusters/c-1", no slash at the end
   std::string user_agent = "nodeward";
-  std::function<std::string()> authorization = [] { return std::string(); };  // value of the header, empty: none
-  std::function<bool()> reload_credentials = [] { return false; };  // true: there is another token now
-  telemetry::Counter* requests = nullptr;  // counts by {verb, code}; code "0": no answer came
+  std::vector<net::Header> headers = {};               // of every request
+  // The value of the Authorization header, empty: none. It may wait, and fail: then nothing is sent.
+  std::function<Result<std::string>(const std::stop_token&)> authorization = [](const auto&) { return std::string(); };
+  // After a 401 to what was sent with `refused`. True: there are other credentials now.
+  std::function<bool(const std::string& refused, const std::stop_token&)> reload_credentials = [](auto&&...) { return false; };
+  telemetry::Counter* requests = nullptr;              // counts by {verb, code}; code "0": no answer came
   telemetry::Audit* audit = nullptr;
 };
 
@@ -37,7 +41,8 @@ class Client {
   Result<std::unique_ptr<net::Stream>> open(net::Request request, const std::stop_token& stop);
 
  private:
-  net::Request prepared(net::Request request) const;
+  net::Request prepared(net::Request request, const std::string& authorization) const;
+  Result<std::string> authorization(const net::Request& request, const std::stop_token& stop) const;
   Error refused(const net::Request& request, int status, std::optional<std::string_view> retry_after,
                 std::string_view body) const;
   void count(const net::Request& request, int code) const;

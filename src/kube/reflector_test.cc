@@ -173,9 +173,11 @@ TEST(Client, SendsCredentialsAndReadsThemAnewAtA401) {
   });
   Client client(transport,
                 {.path_prefix = "/k8s",
-                 .authorization = [&] { return token; },
+                 .headers = {{"Impersonate-User", "jane"}},
+                 .authorization = [&](const std::stop_token&) { return token; },
                  .reload_credentials =
-                     [&] {
+                     [&](const std::string& refused, const std::stop_token&) {
+                       EXPECT_EQ(refused, "Bearer old");
                        token = "Bearer new";
                        return true;
                      }},
@@ -183,12 +185,24 @@ TEST(Client, SendsCredentialsAndReadsThemAnewAtA401) {
   EXPECT_TRUE(client.send({.path = "/api"}, {}));
   EXPECT_EQ(sent, (std::vector<std::string>{"Bearer old", "Bearer new"}));
   EXPECT_EQ(transport.requests()[0].path, "/k8s/api");
+  EXPECT_EQ(transport.requests()[1].headers[1].name, "Impersonate-User");
+}
+
+TEST(Client, SendsNothingWithoutTheCredentialsThatItIsToHave) {
+  FakeClock clock;
+  net::ScriptedTransport transport([](const net::Request&) -> Result<net::Response> { return net::Response{200, {}, "{}"}; });
+  Client client(transport, {.authorization = [](const auto&) { return fail(ErrorCode::kUnauthorized, "no token"); }}, clock);
+  const auto answer = client.send({.path = "/api"}, {});
+  EXPECT_EQ(answer.error().code, ErrorCode::kUnauthorized);
+  EXPECT_EQ(answer.error().message, "GET /api: no token");
+  EXPECT_EQ(client.open({.path = "/api"}, {}).error().code, ErrorCode::kUnauthorized);
+  EXPECT_TRUE(transport.requests().empty());
 }
 
 TEST(Client, StopsAfterOneRepeatOfA401) {
   FakeClock clock;
   net::ScriptedTransport transport([](const net::Request&) -> Result<net::Response> { return net::Response{401, {}, ""}; });
-  Client client(transport, {.reload_credentials = [] { return true; }}, clock);
+  Client client(transport, {.reload_credentials = [](auto&&...) { return true; }}, clock);
   EXPECT_EQ(client.send({.path = "/api"}, {}).error().code, ErrorCode::kUnauthorized);
   EXPECT_EQ(transport.requests().size(), 2U);
 }

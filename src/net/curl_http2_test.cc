@@ -137,6 +137,30 @@ TEST(R08, AQuietStreamIsProbedOnItsOwnConnectionAndLeftAlone) {
   EXPECT_EQ(watched.server.connections(), 1U);
 }
 
+// A server that is about to end lets streams go on and takes no new one: a probe cannot be had, and the watch is left to TCP.
+TEST(R08, AStreamWhoseConnectionHasSeenAGoAwayIsNotTakenForDead) {
+  std::atomic<bool> first = true;
+  TestH2Server server([&](H2Connection& connection) {
+    const std::uint32_t stream = connection.request();
+    if (first.exchange(false)) {
+      connection.begin(stream);
+      connection.data(stream, "event");
+      connection.go_away(stream);
+    } else {
+      connection.answer(stream, "ok");
+    }
+    while (connection.request() != 0) {
+    }
+  });
+  const auto transport = make_curl_transport(server.endpoint(kQuick));
+  const auto stream = transport->open(watch(), {});
+  ASSERT_TRUE(stream);
+  EXPECT_EQ((*stream)->read(1s, {}).value(), "event");
+  const auto read = (*stream)->read(1s, {});
+  EXPECT_EQ(read.error().code, ErrorCode::kTimeout) << read.error().message;
+  EXPECT_LE(server.connections(), 2U);
+}
+
 TEST(R08, AConnectionThatAnswersNoProbeIsDeadAndIsNotUsedAgain) {
   Watched watched;
   const auto transport = make_curl_transport(watched.server.endpoint(kQuick));
@@ -197,13 +221,14 @@ TEST(R08, ProbesHoldUpNoEvent) {
   TestH2Server server([](H2Connection& connection) {
     const std::uint32_t stream = connection.request();
     connection.begin(stream);
-    std::jthread events([&](const std::stop_token& stop) {
-      for (int i = 0; i < kEvents && !stop.stop_requested(); ++i) {
-        connection.data(stream, std::string(1 + static_cast<std::size_t>(i) * 37 % 4000, 'x') + "\n");
-        std::this_thread::sleep_for(std::chrono::microseconds(i * 311 % 4000));
-      }
-    });
-    while (const std::uint32_t probe = connection.request()) connection.answer(probe, std::string(probe * 7 % 3000, 'y'));
+    for (int i = 0; i < kEvents; ++i) {
+      connection.data(stream, std::string(1 + static_cast<std::size_t>(i) * 37 % 4000, 'x') + "\n");
+      std::this_thread::sleep_for(std::chrono::microseconds(i * 311 % 4000));
+      if (!connection.waits()) continue;
+      const std::uint32_t probe = connection.request();
+      connection.answer(probe, std::string(probe * 7 % 3000, 'y'));
+    }
+    while (const std::uint32_t probe = connection.request()) connection.answer(probe, "ok");
   });
   const auto transport = make_curl_transport(server.endpoint({.silence = 1ms, .answer = 5s}));
   const auto stream = transport->open(watch(), {});

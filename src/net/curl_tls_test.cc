@@ -1,55 +1,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <httplib.h>
-
-#include <thread>
 
 #include "net/curl_transport.h"
 #include "net/test_certificates.h"
 #include "net/test_server.h"
+#include "net/test_tls_server.h"
 
 namespace nodeward::net {
 namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-
-const TestCertificate& ca() {
-  static const TestCertificate made = make_certificate("test CA");
-  return made;
-}
-
-class TlsServer {
- public:
-  explicit TlsServer(const TestCertificate& own, const TestCertificate* client_ca = nullptr)
-      : own_(own), server_(own_.certificate.get(), own_.key.get(), store_of(client_ca)) {
-    server_.Get("/", [](const httplib::Request& request, httplib::Response& answer) {
-      X509* const client = SSL_get_peer_certificate(request.ssl);
-      answer.set_content(request.get_header_value("Host") + (client != nullptr ? " with certificate" : ""), "text/plain");
-      X509_free(client);
-    });
-    server_.set_keep_alive_timeout(1);
-    port_ = server_.bind_to_any_port("127.0.0.1");
-    thread_ = std::jthread([this] { server_.listen_after_bind(); });
-    while (!server_.is_running()) std::this_thread::yield();
-  }
-  ~TlsServer() { server_.stop(); }
-  std::string origin() const { return "https://127.0.0.1:" + std::to_string(port_); }
-  std::string host() const { return "127.0.0.1:" + std::to_string(port_); }
-
- private:
-  static X509_STORE* store_of(const TestCertificate* client_ca) {
-    if (client_ca == nullptr) return nullptr;
-    X509_STORE* store = X509_STORE_new();  // the server's SSL_CTX takes it over
-    X509_STORE_add_cert(store, client_ca->certificate.get());
-    return store;
-  }
-
-  TestCertificate own_;
-  httplib::SSLServer server_;
-  int port_ = 0;
-  std::jthread thread_;
-};
 
 Result<Response> ask(Endpoint endpoint) {
   return make_curl_transport(std::move(endpoint))->send({.path = "/", .timeout = 10s}, {});
@@ -95,8 +56,24 @@ TEST(CurlTls, VerifiesTheNameItWasTold) {
   const auto good = ask({.origin = server.origin(), .ca_pem = ca().certificate_pem(), .tls_server_name = "api.test"});
   ASSERT_TRUE(good) << good.error().message;
   EXPECT_EQ(good->body, server.host());  // the name is for TLS only
+  EXPECT_EQ(good->header("x-server-name"), "api.test");
   const auto bad = ask({.origin = server.origin(), .ca_pem = ca().certificate_pem(), .tls_server_name = "else.test"});
   EXPECT_EQ(bad.error().code, ErrorCode::kInvalid);
+}
+
+TEST(CurlTls, ReachesAnIpv6AddressAlsoWithAZone) {
+  TlsServer server(make_certificate("server", "IP:::1", &ca()), nullptr, "::1");
+  const auto good = ask({.origin = server.origin(), .ca_pem = ca().certificate_pem()});
+  ASSERT_TRUE(good) << good.error().message;
+  EXPECT_EQ(good->body, server.host());
+  EXPECT_EQ(good->header("x-server-name"), "none");  // an address is no server name (RFC 6066)
+  const std::string port = server.origin().substr(server.origin().rfind(':'));
+  const auto zoned = ask({.origin = "https://[::1%25lo]" + port, .ca_pem = ca().certificate_pem()});
+  ASSERT_TRUE(zoned) << zoned.error().message;
+  EXPECT_EQ(zoned->body, server.host());  // a zone means something on this machine only (RFC 6874)
+  TlsServer other(make_certificate("server", "IP:::2", &ca()), nullptr, "::1");
+  EXPECT_THAT(ask({.origin = other.origin(), .ca_pem = ca().certificate_pem()}).error().message,
+              HasSubstr("is for another name"));
 }
 
 TEST(CurlTls, ShowsItsOwnCertificate) {
@@ -115,6 +92,38 @@ TEST(CurlTls, ShowsItsOwnCertificate) {
                             .client_key_pem = "SECRET"});
   EXPECT_EQ(garbled.error().code, ErrorCode::kInvalid);
   EXPECT_THAT(garbled.error().message, AllOf(HasSubstr("client certificate"), testing::Not(HasSubstr("SECRET"))));
+}
+
+// As a program that runs on while the cluster's CA and its own certificate are replaced.
+TEST(CurlTls, TakesANewCaAndCertificateForNewConnections) {
+  const TestCertificate old_ca = make_certificate("old CA"), new_ca = make_certificate("new CA");
+  const TestCertificate own = make_certificate("controller", {}, &ca());
+  auto endpoint = std::make_shared<Endpoint>();
+  const auto transport = make_curl_transport(EndpointSource([&] { return endpoint; }));
+  const auto ask_again = [&] { return transport->send({.path = "/", .timeout = 10s}, {}); };
+  const auto change = [&](auto edit) {
+    endpoint = std::make_shared<Endpoint>(*endpoint);
+    edit(*endpoint);
+  };
+  TlsServer before(make_certificate("server", "IP:127.0.0.1", &old_ca));
+  change([&](Endpoint& to) { to = {.origin = before.origin(), .ca_pem = old_ca.certificate_pem()}; });
+  ASSERT_TRUE(ask_again());
+
+  TlsServer after(make_certificate("server", "IP:127.0.0.1", &new_ca));
+  change([&](Endpoint& to) { to.origin = after.origin(); });
+  EXPECT_EQ(ask_again().error().code, ErrorCode::kInvalid);
+  change([&](Endpoint& to) { to.ca_pem = new_ca.certificate_pem(); });
+  EXPECT_EQ(ask_again()->body, after.host());
+  change([&](Endpoint& to) { to.ca_pem = old_ca.certificate_pem(); });  // an open connection is not taken on trust
+  EXPECT_EQ(ask_again().error().code, ErrorCode::kInvalid);
+
+  TlsServer asking(make_certificate("server", "IP:127.0.0.1", &old_ca), &ca());
+  change([&](Endpoint& to) {
+    to.origin = asking.origin();
+    to.client_cert_pem = own.certificate_pem();
+    to.client_key_pem = own.key_pem();
+  });
+  EXPECT_EQ(ask_again()->body, asking.host() + " with certificate");
 }
 
 TEST(CurlTls, SaysThatTheServerWantsACertificate) {

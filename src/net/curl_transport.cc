@@ -3,6 +3,7 @@
 #include <curl/curl.h>
 
 #include "base/check.h"
+#include "base/guarded.h"
 #include "net/loop.h"
 #include "net/transfer.h"
 
@@ -40,7 +41,7 @@ class CurlStream final : public Stream {
 
 class CurlTransport final : public Transport {
  public:
-  explicit CurlTransport(Endpoint endpoint) : loop_(std::make_shared<Loop>(std::move(endpoint))) {}
+  explicit CurlTransport(EndpointSource endpoint) : endpoint_(std::move(endpoint)) {}
   ~CurlTransport() override { loop_->shut_down(); }
 
   Result<Response> send(const Request& request, const std::stop_token& stop) override {
@@ -68,19 +69,32 @@ class CurlTransport final : public Transport {
   };
   Started start(Transfer::Kind kind, const Request& request) {
     Started started{loop_, std::make_shared<Transfer>(kind, request)};
-    started.loop->start(started.transfer);
+    started.loop->start(started.transfer, target());
     return started;
   }
+  std::shared_ptr<const Target> target() {
+    auto endpoint = endpoint_();
+    return target_.with([&](std::shared_ptr<const Target>& latest) {
+      if (latest == nullptr || latest->source != endpoint) latest = std::make_shared<const Target>(std::move(endpoint));
+      return latest;
+    });
+  }
 
-  const std::shared_ptr<Loop> loop_;
+  const EndpointSource endpoint_;
+  Guarded<std::shared_ptr<const Target>> target_;
+  const std::shared_ptr<Loop> loop_ = std::make_shared<Loop>();
 };
 
 }  // namespace
 
-std::unique_ptr<Transport> make_curl_transport(Endpoint endpoint) {
+std::unique_ptr<Transport> make_curl_transport(EndpointSource endpoint) {
   static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
   NW_CHECK(ready == CURLE_OK, "libcurl can be set up");
   return std::make_unique<CurlTransport>(std::move(endpoint));
+}
+
+std::unique_ptr<Transport> make_curl_transport(Endpoint endpoint) {
+  return make_curl_transport([fixed = std::make_shared<const Endpoint>(std::move(endpoint))] { return fixed; });
 }
 
 }  // namespace nodeward::net

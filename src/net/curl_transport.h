@@ -3,6 +3,7 @@
 // (over HTTP/2 libcurl then keeps up to its window, 32 MiB, itself).
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "net/http.h"
@@ -10,5 +11,10 @@
 namespace nodeward::net {
 
 std::unique_ptr<Transport> make_curl_transport(Endpoint endpoint);
+
+// For an endpoint that changes, as when a CA or a client certificate is replaced: asked for before each request, on its caller's
+// thread. With another CA or certificate the request goes over a new connection; requests under way stay on theirs.
+using EndpointSource = std::function<std::shared_ptr<const Endpoint>()>;
+std::unique_ptr<Transport> make_curl_transport(EndpointSource endpoint);
 
 }  // namespace nodeward::net

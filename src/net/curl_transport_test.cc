@@ -283,17 +283,18 @@ TEST(CurlTransport, AfterARequestWithoutAnswerTheNextOneGetsAnotherConnection) {
 
 // A kept connection that breaks: libcurl would send the request again on a new one, whatever became of the first.
 TEST(CurlTransport, AWriteIsNotSentTwiceWhenItsConnectionBreaks) {
-  std::vector<std::string> seen;
+  std::atomic<int> writes = 0;
   TestServer server([&](Connection& connection) {
     connection.request();
     connection.answer("kept");
-    seen.push_back(connection.request().substr(0, 5));    // and away
+    writes += connection.request().starts_with("PATCH") ? 1 : 0;  // and away
   });
   const auto transport = transport_to(server);
   ASSERT_TRUE(transport->send({.path = "/"}, {}));
   const auto answer = transport->send({.method = "PATCH", .path = "/", .body = "{}"}, {});
   EXPECT_EQ(answer.error().code, ErrorCode::kUnavailable) << "whether it was done is unknown";
   EXPECT_THAT(answer.error().message, HasSubstr("the connection broke before the answer came"));
+  EXPECT_EQ(writes, 1);
   ASSERT_TRUE(transport->send({.path = "/"}, {}));
   EXPECT_TRUE(transport->send({.path = "/"}, {})) << "a GET may be repeated";
 }

@@ -22,7 +22,11 @@ std::string url_part(CURLU* url, CURLUPart part, unsigned flags = 0) {
   return copy;
 }
 
-bool is_loopback(std::string_view host) { return host == "localhost" || host == "[::1]" || host.starts_with("127."); }
+std::unique_ptr<CURLU, decltype(&curl_url_cleanup)> parsed_url(const std::string& text) {
+  std::unique_ptr<CURLU, decltype(&curl_url_cleanup)> url(curl_url(), &curl_url_cleanup);
+  if (curl_url_set(url.get(), CURLUPART_URL, text.c_str(), CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK) url.reset();
+  return url;
+}
 
 std::size_t on_header(char* data, std::size_t, std::size_t size, void* transfer) {
   static_cast<Transfer*>(transfer)->on_header_line({data, size});
@@ -85,14 +89,19 @@ bool is_of_a_namesake(std::string_view detail) {
 
 }  // namespace
 
-Target::Target(Endpoint from) : endpoint(std::move(from)), base(endpoint.origin), where(endpoint.origin) {
-  const std::unique_ptr<CURLU, decltype(&curl_url_cleanup)> url(curl_url(), &curl_url_cleanup);
-  if (curl_url_set(url.get(), CURLUPART_URL, endpoint.origin.c_str(), 0) != CURLUE_OK) return;  // each request will say so
+Target::Target(std::shared_ptr<const Endpoint> from)
+    : source(std::move(from)), endpoint(*source), base(endpoint.origin), where(endpoint.origin) {
+  const auto url = parsed_url(endpoint.origin);
+  if (!url) return;  // each request will say so
   const std::string host = url_part(url.get(), CURLUPART_HOST);
   const std::string port = url_part(url.get(), CURLUPART_PORT, CURLU_DEFAULT_PORT);
   tls = url_part(url.get(), CURLUPART_SCHEME) == "https";
-  loopback = is_loopback(host);
   where = host + ":" + port;
+  loopback = host == "localhost" || host == "[::1]" || host.starts_with("127.");
+  if (const auto proxy = parsed_url(endpoint.proxy)) {  // without user and password
+    where += fmt::format(" through the proxy {}:{}", url_part(proxy.get(), CURLUPART_HOST),
+                         url_part(proxy.get(), CURLUPART_PORT));
+  }
   while (base.ends_with('/')) base.pop_back();
   if (!tls || endpoint.tls_server_name.empty() || endpoint.tls_server_name == host) return;
   host_header = "Host: " + base.substr(base.find("://") + 3);
@@ -100,8 +109,12 @@ Target::Target(Endpoint from) : endpoint(std::move(from)), base(endpoint.origin)
   connect_to = fmt::format("{}:{}:{}:{}", endpoint.tls_server_name, port, host, port);
 }
 
-Easy::Easy(const Target& target, std::shared_ptr<Transfer> transfer, const bool& http2)
-    : target_(target), transfer_(std::move(transfer)), http2_(http2), handle_(curl_easy_init()) {
+Easy::Easy(std::shared_ptr<const Target> target, std::shared_ptr<Transfer> transfer, const bool& http2)
+    : held_(std::move(target)),
+      target_(*held_),
+      transfer_(std::move(transfer)),
+      http2_(http2),
+      handle_(curl_easy_init()) {
   NW_CHECK(handle_ != nullptr, "libcurl has memory for a handle");
   const Request& request = transfer_->request();
   set(CURLOPT_PRIVATE, this);
@@ -129,7 +142,8 @@ void Easy::set_up_connection() {
   set(CURLOPT_SOCKOPTFUNCTION, &on_socket);
   set(CURLOPT_SOCKOPTDATA, const_cast<Endpoint*>(&target_.endpoint));
   if (target_.endpoint.gzip && !target_.loopback) set(CURLOPT_ACCEPT_ENCODING, "gzip");
-  if (target_.loopback) set(CURLOPT_PROXY, "");
+  set(CURLOPT_PROXY, target_.endpoint.proxy.c_str());
+  set(CURLOPT_NOPROXY, "");  // who made the endpoint has asked the environment
   if (target_.tls) {
     set_up_tls();
   } else {
@@ -148,6 +162,7 @@ void Easy::set_up_tls() {
   if (!target_.endpoint.ca_pem.empty()) {
     set(CURLOPT_CAPATH, static_cast<char*>(nullptr));  // else the system's folder would be trusted besides
     blob(CURLOPT_CAINFO_BLOB, target_.endpoint.ca_pem);
+    blob(CURLOPT_PROXY_CAINFO_BLOB, target_.endpoint.ca_pem);  // besides the system's folder
   }
   blob(CURLOPT_SSLCERT_BLOB, target_.endpoint.client_cert_pem);
   blob(CURLOPT_SSLKEY_BLOB, target_.endpoint.client_key_pem);
@@ -265,7 +280,9 @@ std::string Easy::reason(CURLcode code) const {
   long os_errno = 0;
   curl_easy_getinfo(handle_.get(), CURLINFO_OS_ERRNO, &os_errno);
   if (code == CURLE_COULDNT_CONNECT && os_errno != 0) return std::system_category().message(static_cast<int>(os_errno));
-  return detail_[0] != '\0' ? detail_.data() : curl_easy_strerror(code);
+  const bool shows_proxy = !target_.endpoint.proxy.empty() &&
+                           std::strstr(detail_.data(), target_.endpoint.proxy.c_str()) != nullptr;
+  return detail_[0] != '\0' && !shows_proxy ? detail_.data() : curl_easy_strerror(code);
 }
 
 }  // namespace nodeward::net

@@ -13,26 +13,28 @@
 
 namespace nodeward::net {
 
-// An Endpoint as libcurl wants it said. The endpoint's texts are referred to, not copied: a Target outlives its Easy handles.
+// An Endpoint as libcurl wants it said. The endpoint's texts are referred to, not copied.
 struct Target {
-  explicit Target(Endpoint from);
+  explicit Target(std::shared_ptr<const Endpoint> from);
 
-  Endpoint endpoint;
+  std::shared_ptr<const Endpoint> source;
+  const Endpoint& endpoint;  // of `source`
   bool tls = false;
-  bool loopback = false;    // never through a proxy
+  bool loopback = false;    // never asked to compress
   std::string base;         // what a path is put behind: the origin, with the host that the certificate must name
   std::string connect_to;   // "name:port:host:port" when that host is not the one to connect to
   std::string host_header;  // "Host: ..." of the real origin then
-  std::string where;        // "10.0.0.1:6443", for messages
+  std::string where;        // "10.0.0.1:6443" or "10.0.0.1:6443 through the proxy p:3128", for messages
 };
 
 class Easy {
  public:
   // `http2`: what is known of the connections it may use: the last answer on one of them came over HTTP/2.
-  Easy(const Target& target, std::shared_ptr<Transfer> transfer, const bool& http2);
+  Easy(std::shared_ptr<const Target> target, std::shared_ptr<Transfer> transfer, const bool& http2);
 
   CURL* handle() const { return handle_.get(); }
   const std::shared_ptr<Transfer>& transfer() const { return transfer_; }
+  const std::shared_ptr<const Target>& target() const { return held_; }
 
   void finish(CURLcode code);    // tells the transfer how it went
   bool refused(CURLcode code) const;                // the server did not look at the request: the same may be sent again
@@ -60,7 +62,8 @@ class Easy {
   Error error(CURLcode code) const;
   std::string reason(CURLcode code) const;
 
-  const Target& target_;
+  const std::shared_ptr<const Target> held_;
+  const Target& target_;  // of `held_`
   const std::shared_ptr<Transfer> transfer_;
   const bool& http2_;
   int sent_ = 0;            // times that libcurl began to send the request

@@ -81,6 +81,9 @@ struct Endpoint {
   bool insecure = false;  // do not verify the server
   bool gzip = false;  // ask for compressed answers; on loopback never: it costs both ends CPU for nothing
   Liveness liveness = {};
+  // "http://user:password@host:3128", "https://..." or "socks5h://..."; empty: none, whatever the environment says. An https
+  // proxy is verified by the system's trust store and by ca_pem.
+  std::string proxy = {};
 };
 
 }  // namespace nodeward::net

@@ -39,8 +39,7 @@ Error closed() { return {ErrorCode::kCancelled, "stopped: the transport is close
 
 }  // namespace
 
-Loop::Loop(Endpoint endpoint)
-    : target_(std::move(endpoint)), epoll_(epoll_create1(EPOLL_CLOEXEC)), wakeup_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+Loop::Loop() : epoll_(epoll_create1(EPOLL_CLOEXEC)), wakeup_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   NW_CHECK(epoll_ >= 0 && wakeup_ >= 0, "two file descriptors are to be had at the start");
   epoll_event event{.events = EPOLLIN, .data = {.u64 = kWakeupTag}};
   epoll_ctl(epoll_, EPOLL_CTL_ADD, wakeup_, &event);
@@ -61,7 +60,9 @@ void Loop::shut_down() {
   thread_.join();
 }
 
-void Loop::start(std::shared_ptr<Transfer> transfer) { post({Command::Kind::kStart, std::move(transfer)}); }
+void Loop::start(std::shared_ptr<Transfer> transfer, std::shared_ptr<const Target> target) {
+  post({Command::Kind::kStart, std::move(transfer), std::move(target)});
+}
 void Loop::resume(std::shared_ptr<Transfer> transfer) { post({Command::Kind::kResume, std::move(transfer)}); }
 void Loop::drop(std::shared_ptr<Transfer> transfer) { post({Command::Kind::kDrop, std::move(transfer)}); }
 void Loop::give_up(std::shared_ptr<Transfer> transfer) { post({Command::Kind::kGiveUp, std::move(transfer)}); }
@@ -107,7 +108,7 @@ void Loop::obey(Command command) {
   Transfer* const transfer = command.transfer.get();
   const auto found = active_.find(transfer);
   switch (command.kind) {
-    case Command::Kind::kStart: launch(std::move(command.transfer), lane_for(transfer->kind())); return;
+    case Command::Kind::kStart: launch(std::move(command.transfer), std::move(command.target), lane_for(transfer->kind())); return;
     case Command::Kind::kResume:
       if (found != active_.end()) curl_easy_pause(found->second.easy->handle(), CURLPAUSE_CONT);
       return;
@@ -118,15 +119,18 @@ void Loop::obey(Command command) {
   }
 }
 
-void Loop::launch(std::shared_ptr<Transfer> transfer, Lane& lane) {
+void Loop::launch(std::shared_ptr<Transfer> transfer, std::shared_ptr<const Target> target, Lane& lane) {
   Transfer* const key = transfer.get();
-  auto easy = std::make_unique<Easy>(target_, std::move(transfer), lane.http2);
+  auto easy = std::make_unique<Easy>(target, std::move(transfer), lane.http2);
   if (const CURLMcode code = curl_multi_add_handle(lane.handle, easy->handle()); code != CURLM_OK) {
-    key->finish(Error{ErrorCode::kUnreachable, target_.where + ": " + curl_multi_strerror(code), {}});
+    key->finish(Error{ErrorCode::kUnreachable, target->where + ": " + curl_multi_strerror(code), {}});
     return;
   }
   ++lane.transfers;
-  if (key->kind() == Transfer::Kind::kStream) lane.stream = key;
+  if (key->kind() == Transfer::Kind::kStream) {
+    lane.stream = key;
+    lane.target = std::move(target);
+  }
   active_.emplace(key, Active{&lane, std::move(easy)});
 }
 
@@ -179,11 +183,12 @@ void Loop::collect_finished() {
       curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &finished);
       const std::shared_ptr<Transfer> transfer = finished->transfer();
       lane.http2 = finished->answered_over_http2().value_or(lane.http2);
-      if (transfer == lane.probe) probe_answered(lane, *finished, code);
+      const bool is_probe = transfer == lane.probe;
+      if (is_probe) probe_answered(lane, *finished, code);
       const auto done = take_out(transfer.get());
-      if (done->easy->refused(code) && transfer->may_start_again()) {
+      if (!is_probe && done->easy->refused(code) && transfer->may_start_again()) {
         lane.retired = true;             // all that was refused shares one new connection
-        launch(transfer, lane_for(transfer->kind()));
+        launch(transfer, done->easy->target(), lane_for(transfer->kind()));
       } else {
         done->easy->finish(code);
       }
@@ -206,8 +211,8 @@ void Loop::sweep_lanes() {
 
 // When there is something to be done about the lane's stream; nullopt: nothing but what TCP does.
 std::optional<MonoTime> Loop::look_due(const Lane& lane) const {
-  const Liveness& liveness = target_.endpoint.liveness;
   if (lane.stream == nullptr || !lane.probing || lane.stream->request().probe.empty() || !lane.stream->has_head()) return {};
+  const Liveness& liveness = lane.target->endpoint.liveness;
   if (lane.probe) return lane.probe_sent + liveness.answer;
   return std::max(lane.stream->heard(), lane.alive) + liveness.silence;
 }
@@ -217,7 +222,7 @@ void Loop::look_after(Lane& lane) {
   const MonoTime now = Clock::real().now();
   if (!due || *due > now) return;
   if (!lane.probe) return send_probe(lane);
-  const Liveness& liveness = target_.endpoint.liveness;
+  const Liveness& liveness = lane.target->endpoint.liveness;
   const std::shared_ptr<Transfer> probe = std::exchange(lane.probe, nullptr);
   take_out(probe.get());
   lane.alive = now;
@@ -228,7 +233,7 @@ void Loop::look_after(Lane& lane) {
   const auto dead = take_out(lane.stream);
   dead->easy->transfer()->finish(
       Error{ErrorCode::kUnavailable,
-            fmt::format("{}: the connection is dead: no byte for {} s, and no answer to {} on it within {} s", target_.where,
+            fmt::format("{}: the connection is dead: no byte for {} s, and no answer to {} on it within {} s", lane.target->where,
                         seconds(now - dead->easy->transfer()->heard()), probe->request().path, seconds(liveness.answer)),
             {}});
 }
@@ -245,14 +250,14 @@ void Loop::send_probe(Lane& lane) {
   Request request{.path = lane.stream->request().probe, .headers = lane.stream->request().headers};
   lane.probe = std::make_shared<Transfer>(Transfer::Kind::kWhole, std::move(request));
   lane.probe_sent = now;
-  launch(lane.probe, lane);
+  launch(lane.probe, lane.target, lane);
 }
 
-// Any answer will do, if it came on the stream's connection: a connection that the server wants to close (GOAWAY) takes no further
+// Any answer will do, a reset of the request too, if it came on the stream's connection: a connection that the server wants to close (GOAWAY) takes no further
 // request, and of one that was made anew nothing follows. Without an answer look_after() decides when the time is over.
 void Loop::probe_answered(Lane& lane, const Easy& probe, CURLcode code) {
   if (probe.used_a_new_connection()) lane.probing = false;
-  if (code != CURLE_OK && lane.probing) return;
+  if (code != CURLE_OK && code != CURLE_HTTP2_STREAM && lane.probing) return;
   lane.probe.reset();
   lane.alive = Clock::real().now();
 }

@@ -22,13 +22,13 @@ namespace nodeward::net {
 
 class Loop {
  public:
-  explicit Loop(Endpoint endpoint);
+  Loop();
   ~Loop();
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 
   // Any thread. After shut_down() a transfer that is started ends at once as cancelled.
-  void start(std::shared_ptr<Transfer> transfer);
+  void start(std::shared_ptr<Transfer> transfer, std::shared_ptr<const Target> target);
   void resume(std::shared_ptr<Transfer> transfer);   // its buffer has room again
   void drop(std::shared_ptr<Transfer> transfer);     // nobody waits for it any more
   void give_up(std::shared_ptr<Transfer> transfer);  // the same, since no answer came: its connection gets no other transfer
@@ -39,6 +39,7 @@ class Loop {
   struct Command {
     enum class Kind { kStart, kResume, kDrop, kGiveUp } kind;
     std::shared_ptr<Transfer> transfer;
+    std::shared_ptr<const Target> target = {};  // of a start
   };
   struct Inbox {
     std::vector<Command> commands;
@@ -58,6 +59,7 @@ class Loop {
     bool http2 = false;  // the last answer came over HTTP/2
     // Of a stream: whether its connection lives (Request::probe).
     Transfer* stream = nullptr;
+    std::shared_ptr<const Target> target = {};  // where it goes
     std::shared_ptr<Transfer> probe;  // under way
     MonoTime probe_sent = {};
     MonoTime alive = {};  // when a probe was last answered
@@ -78,7 +80,7 @@ class Loop {
   void run(const std::stop_token& stop);
   void obey_commands();
   void obey(Command command);
-  void launch(std::shared_ptr<Transfer> transfer, Lane& lane);
+  void launch(std::shared_ptr<Transfer> transfer, std::shared_ptr<const Target> target, Lane& lane);
   void fire_timers();
   void collect_finished();
   void sweep_lanes();
@@ -94,7 +96,6 @@ class Loop {
   std::optional<Active> take_out(Transfer* transfer);  // nullopt when it is not under way any more
   void cancel_all();
 
-  const Target target_;
   const int epoll_;
   const int wakeup_;  // an eventfd
   Guarded<Inbox> inbox_;

@@ -2,13 +2,13 @@
 // knows as much of RFC 9113 and 7541 as libcurl needs to be answered. For tests only.
 #pragma once
 
+#include <fcntl.h>
 #include <openssl/ssl.h>
 
 #include <csignal>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -35,6 +35,7 @@ inline std::string big_endian(std::uint32_t number) {
           static_cast<char>(number)};
 }
 
+// One thread.
 class H2Connection {
  public:
   H2Connection(SSL_CTX* context, int fd) : ssl_(SSL_new(context), &SSL_free), fd_(fd) {
@@ -57,12 +58,16 @@ class H2Connection {
       if (byte(3) <= Frame::kHeaders && (byte(4) & kEndStream) != 0) return stream;
     }
   }
+  // Whether frames wait to be read.
+  bool waits() const {
+    pollfd socket{.fd = fd_, .events = POLLIN, .revents = 0};
+    return SSL_pending(ssl_.get()) > 0 || poll(&socket, 1, 0) > 0;
+  }
   bool send(const Frame& frame) {
     std::string bytes = big_endian(static_cast<std::uint32_t>(frame.payload.size())).substr(1);
     bytes += static_cast<char>(frame.type);
     bytes += static_cast<char>(frame.flags);
     bytes += big_endian(frame.stream) + frame.payload;
-    const std::lock_guard lock(mutex_);
     return SSL_write(ssl_.get(), bytes.data(), static_cast<int>(bytes.size())) > 0;
   }
   bool begin(std::uint32_t stream) { return send({Frame::kHeaders, kEndHeaders, stream, "\x88"}); }   // :status 200
@@ -72,10 +77,13 @@ class H2Connection {
   }
   bool reset(std::uint32_t stream, std::uint32_t code) { return send({Frame::kReset, 0, stream, big_endian(code)}); }
   bool go_away(std::uint32_t last) { return send({Frame::kGoAway, 0, 0, big_endian(last) + big_endian(0)}); }
-  // Closes with bytes unread: the client gets a reset.
+  // The client gets a reset.
   void abort() {
     const linger now{.l_onoff = 1, .l_linger = 0};
     setsockopt(fd_, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+    const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    dup2(nothing, fd_);                  // closes the socket, and the number stays the test server's
+    close(nothing);
   }
 
  private:
@@ -92,7 +100,6 @@ class H2Connection {
 
   std::unique_ptr<SSL, decltype(&SSL_free)> ssl_;
   const int fd_;
-  std::mutex mutex_;
 };
 
 class TestH2Server {

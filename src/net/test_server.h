@@ -74,10 +74,10 @@ class Connection {
 class TestServer {
  public:
   using Talk = std::function<void(Connection&)>;
-  explicit TestServer(Talk talk) : talk_(std::move(talk)), fd_(socket(AF_INET, SOCK_STREAM, 0)) {
+  explicit TestServer(Talk talk, in_addr_t at = INADDR_LOOPBACK) : talk_(std::move(talk)), fd_(socket(AF_INET, SOCK_STREAM, 0)) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_addr.s_addr = htonl(at);
     socklen_t size = sizeof address;
     bind(fd_, reinterpret_cast<sockaddr*>(&address), size);
     listen(fd_, 512);

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 #include <variant>
 
 #include "base/overload.h"
+#include "base/text.h"
 #include "quarantine/keys.h"
 #include "quarantine/node_name.h"
 #include "telemetry/log.h"
@@ -23,6 +25,7 @@ namespace {
 constexpr std::size_t kFold = 100;                       // events of a node planned at once
 constexpr std::size_t kMostWaiting = 1'000'000;          // then the source is not read on
 constexpr Duration kNodeMayCome = 60s;                   // an event may be ahead of the watch that brings its node
+constexpr std::size_t kMostShown = 253;                  // bytes in the log of what should be a node name
 constexpr Duration kPatience = 5min;                     // after the source's end, without anything being settled
 
 nodes::WriterOptions writer_options(const FaultQuarantineOptions& options, Inbox& inbox) {
@@ -101,11 +104,12 @@ Result<std::size_t> FaultQuarantine::run(const std::stop_token& stop) {
   for (int i = 0; i < options_.workers; ++i) threads.emplace_back([&] { work(over.get_token()); });
 
   const Result<> fed = feed(stop);
-  const bool through = fed && inbox_.wait_for_the_last(kPatience, stop);
+  const bool through = inbox_.wait_for_the_last(kPatience, stop);
   over.request_stop();
   threads.clear();
+  const std::size_t left = through ? report_the_rest() : 0;
   NW_TRY(fed);
-  return through ? report_the_rest() : 0;
+  return left;
 }
 
 Result<> FaultQuarantine::feed(const std::stop_token& stop) {
@@ -171,7 +175,8 @@ std::optional<MonoTime> FaultQuarantine::handle(const NodeName& name, const std:
                              [&](const nodes::Gone&) { return settle_missing(name, std::move(hand), true); },
                              [&](const Later& later) { return std::optional(wait(name, std::move(hand), now, plan, later)); },
                              [&](const nodes::Stopped&) {
-                               inbox_.give_back(name, std::move(hand), 0);
+                               Trouble trouble = hand.trouble;
+                               inbox_.give_back(name, std::move(hand), 0, std::move(trouble));
                                return std::optional<MonoTime>{};
                              }},
                     outcome);
@@ -192,11 +197,7 @@ nodes::Outcome FaultQuarantine::write(const NodeName& name, const nodes::NodeWri
 
 // At once again when events are left: those behind a release, and those beyond the first hundred.
 std::optional<MonoTime> FaultQuarantine::settle_planned(const NodeName& name, InHand hand, const Plan& plan) {
-  for (const Unreadable& bad : plan.unreadable) {
-    if (bad.annotation == kEvents) metrics_.error("get_node_annotations_error");
-    telemetry::error("an annotation cannot be read and counts as empty",
-                     {{"node", name.str()}, {"annotation", std::string(bad.annotation)}, {"error", bad.why}, {"text", bad.text}});
-  }
+  tell_unreadable(name, plan.unreadable);
   const int sent = inbox_.requests(name);
   const std::size_t covered = plan.judgements.size();
   const std::size_t cause = cause_of(plan.judgements);
@@ -208,12 +209,28 @@ std::optional<MonoTime> FaultQuarantine::settle_planned(const NodeName& name, In
   return inbox_.waits(name) ? std::optional(clock_.now()) : std::nullopt;
 }
 
+// Whole, because a write may replace it; once, because it may be 250 KB and stay through a thousand events.
+void FaultQuarantine::tell_unreadable(const NodeName& name, const std::vector<Unreadable>& unreadable) {
+  const bool news = told_unreadable_.with([&](auto& told) {
+    if (!unreadable.empty()) return told.insert(name).second;
+    told.erase(name);
+    return false;
+  });
+  for (const Unreadable& bad : unreadable) {
+    if (bad.annotation == kEvents) metrics_.error("get_node_annotations_error");
+    if (!news) continue;
+    telemetry::error("an annotation cannot be read and counts as empty",
+                     {{"node", name.str()}, {"annotation", std::string(bad.annotation)}, {"error", bad.why}, {"text", bad.text}});
+  }
+}
+
 std::optional<MonoTime> FaultQuarantine::settle_missing(const NodeName& name, InHand hand, bool gone) {
   const MonoTime now = clock_.now();
   std::size_t given_up = 0;
+  int sent = inbox_.requests(name);
   while (given_up < hand.events.size() && (gone || hand.since[given_up] + kNodeMayCome <= now)) {
     metrics_.handling_seconds.observe(std::chrono::duration<double>(now - hand.since[given_up]).count());
-    settle_without_node(hand.events[given_up++], "there is no such node");
+    settle_without_node(hand.events[given_up++], "there is no such node", std::exchange(sent, 0));
   }
   const std::optional<MonoTime> due = given_up < hand.events.size() ? std::optional(hand.since[given_up] + kNodeMayCome)
                                                                     : std::nullopt;
@@ -245,17 +262,18 @@ void FaultQuarantine::settle(const Arrived& arrived, const Judgement& judgement,
   source_.settle(arrived, outcome_of(judgement, requests));
 }
 
-void FaultQuarantine::settle_without_node(const Arrived& arrived, std::string why) {
+void FaultQuarantine::settle_without_node(const Arrived& arrived, std::string why, int requests) {
   metrics_.error("get_node_cache_error");
   telemetry::error("an event names no node that is there",
-                   {{"node", arrived.event.node_name}, {"id", arrived.event.id}, {"error", why}});
-  source_.settle(arrived, {.decision = "node-not-found", .error = std::move(why)});
+                   {{"node", shortened(arrived.event.node_name, kMostShown)}, {"id", arrived.event.id}, {"error", why}});
+  source_.settle(arrived, {.decision = "node-not-found", .requests = requests, .error = std::move(why)});
 }
 
 // A deleted node's events wait for it as an unknown one's do; what comes under its name is another node.
 void FaultQuarantine::node_changed(const NodeName& name, bool gone) {
   if (gone) {
     writer_.forget(name);
+    told_unreadable_.with([&](auto& told) { told.erase(name); });
     metrics_.quarantined_now.remove({{"node", name.str()}});
   }
   if (inbox_.waits(name)) queue_.add(name);

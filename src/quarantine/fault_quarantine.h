@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "base/clock.h"
@@ -51,7 +52,7 @@ class FaultQuarantine {
 
   // Until stopped, or until the source has ended and its events are settled. The number of events that are not: those whose write
   // the server refuses, and those that still wait after five minutes in which nothing moved; each was reported to the source. 0
-  // after a stop. An error: the source is gone.
+  // after a stop. An error: the source is gone; what it gave before is settled or reported all the same.
   Result<std::size_t> run(const std::stop_token& stop);
 
   // The fence is open again. Any thread.
@@ -77,7 +78,8 @@ class FaultQuarantine {
   MonoTime wait(const kube::NodeName& name, InHand hand, WallTime planned_at, const std::optional<Plan>& plan,
                 const nodes::Later& later);
   void settle(const events::Arrived& arrived, const Judgement& judgement, int requests);
-  void settle_without_node(const events::Arrived& arrived, std::string why);
+  void settle_without_node(const events::Arrived& arrived, std::string why, int requests = 0);
+  void tell_unreadable(const kube::NodeName& name, const std::vector<Unreadable>& unreadable);
 
   void node_changed(const kube::NodeName& name, bool gone);
   void list_read();
@@ -92,6 +94,7 @@ class FaultQuarantine {
   nodes::NodeView view_;
   nodes::NodeWriter writer_;
   kube::Reflector<kube::Node> reader_;
+  Guarded<std::unordered_set<kube::NodeName>> told_unreadable_;  // nodes whose unreadable annotations are in the log
   Guarded<std::unordered_map<kube::NodeName, kube::Node>> printed_;  // print_only: nodes as they would be
 };
 

@@ -183,6 +183,7 @@ class ListedSource final : public events::Source {
     if (at_ < deliveries_.size()) return deliveries_[at_++];
     std::unique_lock lock(mutex_);
     if (!ends_) changed_.wait(lock, stop, [] { return false; });
+    if (fails_) return fail(ErrorCode::kUnavailable, "the store is gone");
     return events::End{};
   }
   void settle(const Arrived& arrived, const events::Outcome& outcome) override {
@@ -190,6 +191,7 @@ class ListedSource final : public events::Source {
     settled_.emplace_back(arrived, outcome);
     changed_.notify_all();
   }
+  void fails_at_its_end() { fails_ = true; }
   void wait_settled(std::size_t count) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return settled_.size() >= count; });
@@ -202,6 +204,7 @@ class ListedSource final : public events::Source {
  private:
   const std::vector<events::Delivery> deliveries_;
   const bool ends_;
+  bool fails_ = false;
   std::size_t at_ = 0;
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
@@ -455,6 +458,41 @@ TEST_F(FaultQuarantineLoop, WhatStillWaitsFiveMinutesAfterTheEndIsReported) {
   EXPECT_EQ(run_through_time(), 1U);
   EXPECT_EQ(source_->settled()[0].second.decision, "waiting");
   EXPECT_THAT(source_->settled()[0].second.error, HasSubstr("503"));
+}
+
+TEST_F(FaultQuarantineLoop, WhatASourceGaveBeforeItFailedIsDone) {
+  give(examples({"fatal-gpu0"}));
+  source_->fails_at_its_end();
+  FaultQuarantine loop(client_, *source_, judge_by(example_rules()), options_, registry_, clock_);
+  const auto ended = loop.run({});
+  ASSERT_FALSE(ended);
+  EXPECT_EQ(ended.error().message, "the store is gone");
+  EXPECT_THAT(statuses(), ElementsAre("Quarantined"));
+}
+
+TEST_F(FaultQuarantineLoop, ANodeThatTheServerDoesNotKnowCostsTheRequestThatIsReported) {
+  api_.intercept([](const net::Request&) { return std::optional(status_answer(404, "NotFound")); });
+  give(examples({"fatal-gpu0"}));
+  EXPECT_EQ(run_to_the_end(), 0U);
+  EXPECT_EQ(source_->settled()[0].second.decision, "node-not-found");
+  EXPECT_EQ(source_->settled()[0].second.requests, 1);
+}
+
+TEST_F(FaultQuarantineLoop, AnUnreadableAnnotationIsToldOnceHoweverManyEventsCome) {
+  Json node = example_node("gpu-a-001");
+  node["metadata"]["annotations"][std::string(kEvents)] = "no record";
+  api_.put(node);
+  const std::vector<HealthEvent> events(250, example_event("healthy-untracked"));   // three plans at least
+  ::testing::internal::CaptureStderr();
+  for (int round = 1; round <= 3; ++round) {
+    give(deliveries(events));
+    loop_ = std::make_unique<FaultQuarantine>(client_, *source_, judge_by(example_rules()), options_, registry_, clock_);
+    EXPECT_EQ(loop_->run({}).value(), 0U);
+  }
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  std::size_t lines = 0;
+  for (const std::string& line : split(log, '\n')) lines += line.find("counts as empty") != std::string::npos ? 1 : 0;
+  EXPECT_EQ(lines, 3U) << "one for each process";
 }
 
 TEST_F(FaultQuarantineLoop, AStopReportsNothing) {

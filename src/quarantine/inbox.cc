@@ -12,7 +12,10 @@ NodeName Inbox::add(Arrived arrived) {
   NodeName node(arrived.event.node_name);
   const MonoTime now = clock_.now();
   const std::lock_guard lock(mutex_);
-  entries_[node].waiting.push_back({std::move(arrived), now});
+  Entry& entry = entries_[node];
+  refused_nodes_ -= entry.is_refused() ? 1 : 0;
+  entry.untried = true;
+  entry.waiting.push_back({std::move(arrived), now});
   ++unsettled_;
   return node;
 }
@@ -28,6 +31,9 @@ InHand Inbox::take(const NodeName& node, std::size_t most) {
     hand.since.push_back(entry.waiting.front().since);
   }
   hand.trouble = entry.trouble;
+  refused_nodes_ -= entry.is_refused() ? 1 : 0;
+  entry.untried = false;
+  refused_nodes_ += entry.is_refused() ? 1 : 0;
   return hand;
 }
 
@@ -39,15 +45,16 @@ void Inbox::give_back(const NodeName& node, InHand hand, std::size_t settled, Tr
   Entry& entry = place->second;
   for (std::size_t i = hand.events.size(); i > settled; --i)
     entry.waiting.push_front({std::move(hand.events[i - 1]), hand.since[i - 1]});
-  refused_nodes_ += (trouble.refused ? 1 : 0) - (entry.trouble.refused ? 1 : 0);
+  refused_nodes_ -= entry.is_refused() ? 1 : 0;
   entry.trouble = std::move(trouble);
+  refused_nodes_ += entry.is_refused() ? 1 : 0;
   if (settled > 0) {
     entry.requests = 0;
     unsettled_ -= settled;
     progress_ = now;
   }
   if (entry.waiting.empty()) {
-    refused_nodes_ -= entry.trouble.refused ? 1 : 0;
+    refused_nodes_ -= entry.is_refused() ? 1 : 0;
     entries_.erase(place);
   }
   changed_.notify_all();

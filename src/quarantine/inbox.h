@@ -71,8 +71,10 @@ class Inbox {
   };
   struct Entry {
     std::deque<Waiting> waiting;
+    bool untried = false;                  // something came since they were taken last
     int requests = 0;
     Trouble trouble;
+    bool is_refused() const { return trouble.refused && !untried; }
   };
 
   Clock& clock_;

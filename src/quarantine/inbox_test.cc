@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "base/fake_clock.h"
 
 namespace nodeward::quarantine {
@@ -61,6 +63,18 @@ TEST_F(InboxTest, TheEndIsWhenAllIsSettledOrRefused) {
   ASSERT_EQ(left.size(), 1U);
   EXPECT_EQ(left[0].arrived.position, 1U);
   EXPECT_EQ(left[0].trouble.why, "403");
+}
+
+TEST_F(InboxTest, WhatComesToARefusedNodeIsTriedBeforeTheEnd) {
+  inbox_.add(arrived(1));
+  inbox_.give_back(n1, inbox_.take(n1, 100), 0, {.why = "422", .refused = true});
+  inbox_.add(arrived(2));
+  std::jthread worker([&] {
+    while (clock_.waiters() == 0) std::this_thread::yield();   // the end waits for it
+    inbox_.give_back(n1, inbox_.take(n1, 100), 2);
+  });
+  EXPECT_TRUE(inbox_.wait_for_the_last(5min, {}));
+  EXPECT_EQ(inbox_.unsettled(), 0U);
 }
 
 TEST_F(InboxTest, RequestsAreCountedUntilSomethingIsSettled) {

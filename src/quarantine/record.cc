@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <tuple>
 
 #include "base/json.h"
@@ -32,6 +34,10 @@ Result<int> number_member(const Json& object, std::string_view name) {
   const Json* value = member(object, name);
   if (value == nullptr || value->is_null()) return 0;
   if (!value->is_number_integer()) return fail(ErrorCode::kInvalid, fmt::format("{} is no whole number", name));
+  constexpr auto kMost = std::uint64_t{std::numeric_limits<int>::max()};
+  const bool fits = value->is_number_unsigned() ? value->get<std::uint64_t>() <= kMost
+                                                : value->get<std::int64_t>() >= std::numeric_limits<int>::min();
+  if (!fits) return fail(ErrorCode::kInvalid, fmt::format("{} is out of range", name));
   return value->get<int>();
 }
 

@@ -55,7 +55,9 @@ TEST(Record, WhatCannotBeReadIsNamedAndCountsAsEmpty) {
   for (const auto& [key, text] :
        {Case{kEvents, "{broken"}, Case{kAppliedTaints, "[{broken"}, Case{kAppliedTaints, R"([{"key":1}])"},
         Case{kAppliedTaints, R"({"key":"k"})"}, Case{kAppliedLabels, R"(["a"])"}, Case{kAppliedLabels, R"([{"priority":"x"}])"},
-        Case{kAppliedLabels, R"([{"priority":1e999}])"}, Case{kEvents, R"([{"version":1e999}])"}}) {
+        Case{kAppliedLabels, R"([{"priority":1e999}])"}, Case{kAppliedLabels, R"([{"priority":4294967297}])"},
+        Case{kAppliedLabels, R"([{"order":-2147483649}])"}, Case{kAppliedLabels, R"([{"order":18446744073709551615}])"},
+        Case{kEvents, "{}"}, Case{kEvents, R"([{"nodeName":"n1"},{}])"}, Case{kEvents, R"([{"version":1e999}])"}}) {
     const ReadRecord read = read_record(node_with(key, text));
     ASSERT_EQ(read.unreadable.size(), 1U) << text;
     EXPECT_EQ(read.unreadable[0].annotation, key);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
+#include <set>
 #include <string>
 
 namespace nodeward::quarantine {
@@ -18,30 +20,31 @@ std::vector<std::string> codes_of(const HealthEvent& event) {
   return event.error_codes && !event.error_codes->empty() ? *event.error_codes : std::vector<std::string>(1);
 }
 
-template <class T>
-bool holds(const std::vector<T>& list, const T& wanted) {
-  return std::find(list.begin(), list.end(), wanted) != list.end();
-}
-
 bool same_check(const HealthEvent& a, const HealthEvent& b) {
   return a.agent == b.agent && a.component_class == b.component_class && a.check_name == b.check_name &&
          a.node_name == b.node_name && a.version == b.version;
 }
 
-// Which entities and which codes; the keys meant are all their pairs. nullopt: every one.
+template <class T>
+std::set<T> set_of(const std::vector<T>& list) {
+  return {list.begin(), list.end()};
+}
+
+// Which entities and which codes; the keys meant are all their pairs. nullopt: every one. Sets, because a line of 1 MiB holds tens of
+// thousands of either.
 struct Area {
-  std::optional<std::vector<Entity>> entities;
-  std::optional<std::vector<std::string>> codes;
-  bool has(const Entity& entity) const { return !entities || holds(*entities, entity); }
-  bool has(const std::string& code) const { return !codes || holds(*codes, code); }
+  std::optional<std::set<Entity>> entities;
+  std::optional<std::set<std::string>> codes;
+  bool has(const Entity& entity) const { return !entities || entities->contains(entity); }
+  bool has(const std::string& code) const { return !codes || codes->contains(code); }
 };
 
-Area keys_of(const HealthEvent& failure) { return {entities_of(failure), codes_of(failure)}; }
+Area keys_of(const HealthEvent& failure) { return {set_of(entities_of(failure)), set_of(codes_of(failure))}; }
 
 Area cleared_by(const HealthEvent& recovery) {
   Area area;
-  if (recovery.entities && !recovery.entities->empty()) area.entities = recovery.entities;
-  if (recovery.error_codes && !recovery.error_codes->empty()) area.codes = recovery.error_codes;
+  if (recovery.entities && !recovery.entities->empty()) area.entities = set_of(*recovery.entities);
+  if (recovery.error_codes && !recovery.error_codes->empty()) area.codes = set_of(*recovery.error_codes);
   return area;
 }
 
@@ -83,16 +86,25 @@ void cut(Tracked& tracked, const Area& area, const std::function<bool(const Heal
   tracked = std::move(left);
 }
 
+// Never by way of all pairs: a thousand entities with a thousand codes are a million. Entities that the same events hold need the
+// same codes of them.
 bool covers(const Tracked& tracked, const HealthEvent& failure) {
-  const auto covered = [&](const Entity& entity, const std::string& code) {
-    return std::any_of(tracked.begin(), tracked.end(), [&](const HealthEvent& event) {
-      return same_check(event, failure) && holds(entities_of(event), entity) && holds(codes_of(event), code);
-    });
-  };
-  const auto entities = entities_of(failure);
-  const auto codes = codes_of(failure);
-  return std::all_of(entities.begin(), entities.end(), [&](const Entity& entity) {
-    return std::all_of(codes.begin(), codes.end(), [&](const std::string& code) { return covered(entity, code); });
+  std::map<Entity, std::vector<std::size_t>> holders;  // events of the same check, in order
+  for (std::size_t i = 0; i < tracked.size(); ++i) {
+    if (!same_check(tracked[i], failure)) continue;
+    for (const Entity& entity : set_of(entities_of(tracked[i]))) holders[entity].push_back(i);
+  }
+  std::set<std::vector<std::size_t>> groups;
+  for (const Entity& entity : set_of(entities_of(failure))) {
+    const auto place = holders.find(entity);
+    if (place == holders.end()) return false;
+    groups.insert(place->second);
+  }
+  const std::set<std::string> wanted = set_of(codes_of(failure));
+  return std::all_of(groups.begin(), groups.end(), [&](const std::vector<std::size_t>& group) {
+    std::set<std::string> codes;
+    for (const std::size_t i : group) codes.merge(set_of(codes_of(tracked[i])));
+    return std::includes(codes.begin(), codes.end(), wanted.begin(), wanted.end());
   });
 }
 

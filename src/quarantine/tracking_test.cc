@@ -132,6 +132,32 @@ TEST(Tracking, AnEventWithOneNewKeyIsKeptWhole) {
   EXPECT_EQ(text_of(tracked), "G0/79, G2/79");
 }
 
+// By way of all pairs this took hours, in a worker that no stop could end; a line of 1 MiB may hold such an event.
+TEST(Tracking, ManyEntitiesWithManyCodesAreNotCountedPairByPair) {
+  std::string keys;
+  for (int i = 0; i < 5'000; ++i) keys += fmt::format("G{} ", i);
+  std::string codes = keys;
+  const HealthEvent failure = event(keys + "/" + codes);
+  Tracked tracked;
+  EXPECT_TRUE(add(tracked, failure));
+  EXPECT_FALSE(add(tracked, failure));
+  EXPECT_TRUE(add(tracked, event("X " + keys + "/" + codes))) << "one entity more";
+  EXPECT_FALSE(add(tracked, event("X G7/G9")));
+  EXPECT_TRUE(concerns(tracked, event(keys + "/")));
+  clear(tracked, event(keys + "/"));
+  EXPECT_EQ(tracked.size(), 1U);
+  EXPECT_EQ(tracked[0].entities->size(), 1U);
+}
+
+TEST(Tracking, WhatSeveralEventsCoverTogetherIsKnown) {
+  Tracked tracked;
+  add(tracked, event("G0 G1/79"));
+  add(tracked, event("G0/48"));
+  EXPECT_FALSE(add(tracked, event("G0/48 79")));
+  EXPECT_FALSE(add(tracked, event("G0 G1/79")));
+  EXPECT_TRUE(add(tracked, event("G0 G1/48 79"))) << "G1/48 is new";
+}
+
 TEST(Tracking, ADifferenceInAnyPartOfTheCheckIsAnotherCheck) {
   const auto differs = [](auto change) {
     HealthEvent recovery = event("/");

@@ -175,6 +175,16 @@ void RealCluster::start_etcd() {
                  "--log-level=warn"},
                 log);
   await(etcd_, "etcd", etcd_origin_, log);
+  give_it_a_past();
+}
+
+// A cluster that has lived for a while: version 1 is long gone, and whoever asks for it is told so.
+void RealCluster::give_it_a_past() const {
+  constexpr int kVersions = 10;
+  Admin etcd(etcd_origin_, "", "");
+  for (int i = 0; i < kVersions; ++i) etcd.post("/v3/kv/put", {{"key", base64("past")}, {"value", base64("x")}});
+  const Answer answer = etcd.post("/v3/kv/compaction", {{"revision", kVersions}, {"physical", true}});
+  if (answer.status != 200) throw std::runtime_error("etcd does not forget: " + answer.body);
 }
 
 std::vector<std::string> RealCluster::api_server_arguments() const {

@@ -63,6 +63,7 @@ class RealCluster {
   static const std::string kPowerlessToken;
 
   void start_etcd();
+  void give_it_a_past() const;
   void write_files() const;
   std::vector<std::string> api_server_arguments() const;
   void await(Child& child, const std::string& what, const std::string& origin, const std::filesystem::path& log) const;

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "api/fault_quarantine_fixture.h"
+#include "base/text.h"
 #include "base/version.h"
 
 namespace nodeward::api {
@@ -156,6 +157,8 @@ TEST_F(FaultQuarantineBadInput, AValueThatCannotBeIsRefusedBeforeAnyWrite) {
   } cases[] = {{"--metrics-port=abc", "0 to 65535"},
                {"--workers=0", "1 to 256"},
                {"--kube-api-burst=-1", "0 (= 10) or more"},
+               {"--gpu-node-label=gpu", "KEY=VALUE"},
+               {"--config-path=", "path of the rule file"},
                {"--event-source=events.jsonl", "file:PATH"},
                {"--event-source=file:/nowhere/events", "/nowhere/events"},
                {"--outcomes=/nowhere/outcomes", "/nowhere/outcomes"}};
@@ -173,6 +176,34 @@ TEST_F(FaultQuarantineBadInput, AValueThatCannotBeIsRefusedBeforeAnyWrite) {
   }
   expect_sentence({"--no-such-flag"}, 2, HasSubstr("no-such-flag"));
   expect_sentence({"--version"}, 0, fmt::format("fault-quarantine {}\n", version()));
+}
+
+TEST_F(FaultQuarantineBadInput, OutcomesNeverOverwriteTheEvents) {
+  const std::string before = read_file(events()).value();
+  auto all = flags(Input::kEnds, example_rules());
+  all.push_back("--outcomes=" + events().string());
+  launch(all);
+  EXPECT_EQ(controller().wait_for_exit(), 1);
+  EXPECT_THAT(controller().output(), AllOf(HasSubstr("--outcomes"), HasSubstr("is the file that the events are read from")));
+  EXPECT_EQ(read_file(events()).value(), before);
+  expect_nothing_written();
+}
+
+TEST_F(FaultQuarantineBadInput, AFullDiskForOutcomesIsToldAndMakesItExitOne) {
+  auto all = flags(Input::kEnds, example_rules());
+  all.emplace_back("--outcomes=/dev/full");
+  launch(all);
+  EXPECT_EQ(controller().wait_for_exit(), 1);
+  EXPECT_THAT(controller().log_of("not every outcome could be written"), SizeIs(1));
+  EXPECT_TRUE(node(kNode).cordoned()) << "the event itself is acted on";
+}
+
+TEST_F(FaultQuarantineBadInput, AFollowedFileThatIsDeletedEndsIt) {
+  launch(flags(Input::kFollowed, example_rules()));
+  EXPECT_EQ(outcome(1)["status"], "Quarantined");
+  std::filesystem::remove(events());
+  EXPECT_EQ(controller().wait_for_exit(), 1);
+  EXPECT_THAT(controller().output(), HasSubstr("events.jsonl: was deleted or replaced while it was followed"));
 }
 
 TEST_F(FaultQuarantineBadInput, AnEnabledBreakerWarnsAtTheStart) {

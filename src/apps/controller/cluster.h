@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <stop_token>
 #include <string>
 
 #include "base/clock.h"
@@ -16,14 +17,17 @@
 namespace nodeward::apps {
 
 struct ClusterOptions {
-  std::string kubeconfig;         // empty: in-cluster
+  std::string kubeconfig;         // empty: the files of $KUBECONFIG; without it in-cluster
+  std::string context;            // empty: current-context
   std::string program;            // "labeler": user agent, audit component, prefix of the request counter
 };
 
 class Cluster {
  public:
-  // Reads the configuration; connects to nothing yet. Errors name the file and the field.
-  static Result<std::unique_ptr<Cluster>> open(const ClusterOptions& options, telemetry::Metrics& metrics, Clock& clock);
+  // Reads the configuration and runs the credential plugin, if there is one; connects to nothing yet. Errors name the file and
+  // the field, or the plugin.
+  static Result<std::unique_ptr<Cluster>> open(const ClusterOptions& options, telemetry::Metrics& metrics, Clock& clock,
+                                               const std::stop_token& stop);
 
   kube::Client& client() { return client_; }
   const std::string& source() const { return source_; }   // "kubeconfig /x/y, context z" or "in-cluster"

@@ -1,7 +1,9 @@
 #include "apps/controller/process.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <csignal>
@@ -22,6 +24,16 @@ sigset_t stop_signals() {
   return set;
 }
 
+// A closed standard stream is opened on /dev/null, or the next file or connection would get its number, and with it the log or what
+// --print-only prints.
+void fill_standard_streams() {
+  for (int number = open("/dev/null", O_RDWR); number >= 0; number = open("/dev/null", O_RDWR)) {
+    if (number <= STDERR_FILENO) continue;
+    close(number);
+    return;
+  }
+}
+
 }  // namespace
 
 StopOnSignal::StopOnSignal() {
@@ -39,7 +51,7 @@ StopOnSignal::StopOnSignal() {
 
 StopOnSignal::~StopOnSignal() {
   waiter_.request_stop();
-  pthread_kill(waiter_.native_handle(), SIGTERM);   // ends its wait; the signal is blocked everywhere else
+  pthread_kill(waiter_.native_handle(), SIGTERM);  // ends its wait; the signal is blocked everywhere else
 }
 
 Result<std::unique_ptr<net::Server>> serve_health(const std::string& metrics_port, Health health) {
@@ -59,7 +71,7 @@ Result<std::unique_ptr<net::Server>> serve_health(const std::string& metrics_por
        }}};
   auto both_families = net::Server::listen("::", static_cast<int>(*port), pages);
   if (both_families) return both_families;
-  return net::Server::listen("0.0.0.0", static_cast<int>(*port), pages);   // a kernel without IPv6
+  return net::Server::listen("0.0.0.0", static_cast<int>(*port), pages);  // a kernel without IPv6
 }
 
 Result<Rate> rate_from_flags(double qps, int burst) {
@@ -79,6 +91,7 @@ Result<int> workers_from_flag(int workers) {
 }
 
 int run_controller(const std::string& name, const std::function<Result<int>(Clock&, const std::stop_token&)>& run) {
+  fill_standard_streams();
   const char* level = std::getenv("LOG_LEVEL");
   telemetry::start_log(
       {.module = name, .version = std::string(version()), .level = telemetry::level_from(level == nullptr ? "" : level)});

@@ -7,6 +7,7 @@
 
 #include "apps/controller/leadership.h"
 #include "apps/go_flags.h"
+#include "base/error.h"
 
 namespace nodeward::apps {
 
@@ -25,11 +26,15 @@ struct FaultQuarantineFlags {
   std::string event_source;
   std::string outcomes;
   int workers = 16;
+  std::string context;
   LeaseFlags lease;
   bool node_events = false;
   bool print_only = false;
   bool version = false;
 };
+
+// --gpu-node-label: KEY=VALUE, where the value may be empty.
+Result<> check_gpu_node_label(const std::string& label);
 
 tl::expected<FaultQuarantineFlags, FlagExit> read_fault_quarantine_flags(std::span<const std::string> args);
 

@@ -26,6 +26,7 @@ namespace {
 
 // The rule file, whole and compiled; each finding is one line on standard error.
 Result<config::FaultQuarantine> load_rules(const FaultQuarantineFlags& flags) {
+  if (flags.config_path.empty()) return fail(ErrorCode::kInvalid, "--config-path: is empty; it takes the path of the rule file");
   NW_TRY_ASSIGN(auto rules, config::load_fault_quarantine(flags.config_path, {.breaker_enabled = flags.circuit_breaker_enabled}));
   for (const config::Finding& finding : rules.findings) {
     fmt::print(stderr, "{}\n", config::to_text(finding, flags.config_path, rules.text));
@@ -71,10 +72,12 @@ void announce(NodeEvents& events, const events::HealthEvent& event, const quaran
 
 Result<int> run(const FaultQuarantineFlags& flags, Clock& clock, const std::stop_token& stop) {
   NW_TRY_ASSIGN(const auto lines, events::lines::parse_source(flags.event_source));
+  NW_TRY(check_gpu_node_label(flags.gpu_node_label));
   NW_TRY_ASSIGN(const auto rules, load_rules(flags));
   NW_TRY_ASSIGN(auto options, quarantine_options(flags, rules));
   telemetry::Metrics metrics;
-  NW_TRY_ASSIGN(const auto cluster, Cluster::open({flags.kubeconfig_path, "fault-quarantine"}, metrics, clock));
+  NW_TRY_ASSIGN(const auto cluster,
+                Cluster::open({flags.kubeconfig_path, flags.context, "fault-quarantine"}, metrics, clock, stop));
   NW_TRY_ASSIGN(const auto source, events::lines::LinesSource::open(lines, flags.outcomes, clock));
   const auto judge = [&](const events::HealthEvent& event, const kube::Node& node) { return rules.book.judge(event, node); };
   LeaseFlags lease = flags.lease;
@@ -108,9 +111,9 @@ Result<int> run(const FaultQuarantineFlags& flags, Clock& clock, const std::stop
   NW_TRY(leadership->run(
       stop, [&] { controller.resume(); }, [&](const std::stop_token& end) { left = controller.run(end); }));
   NW_TRY(left);
-  if (*left == 0) return 0;
-  telemetry::error("not every event could be settled", {{"events", std::to_string(*left)}});
-  return 1;
+  if (*left > 0) telemetry::error("not every event could be settled", {{"events", std::to_string(*left)}});
+  if (source->lost_outcomes()) telemetry::error("not every outcome could be written", {{"outcomes", flags.outcomes}});
+  return *left > 0 || source->lost_outcomes() ? 1 : 0;
 }
 
 int main(const std::vector<std::string>& args) {

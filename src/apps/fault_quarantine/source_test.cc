@@ -57,5 +57,14 @@ TEST(FaultQuarantineFlags, TakesUpstreamsCommandLine) {
   EXPECT_EQ(refusal({"--no-such-flag"})->exit_code, 2);
 }
 
+TEST(FaultQuarantineFlags, TheGpuNodeLabelHasAKeyAndAnEqualsSign) {
+  for (const char* good : {"a=b", "a=", "a=b=c"}) EXPECT_TRUE(check_gpu_node_label(good)) << good;
+  for (const char* bad : {"", "a", "=", "=b"}) {
+    const auto checked = check_gpu_node_label(bad);
+    ASSERT_FALSE(checked) << bad;
+    EXPECT_THAT(checked.error().message, HasSubstr("--gpu-node-label"));
+  }
+}
+
 }  // namespace
 }  // namespace nodeward::apps

@@ -7,7 +7,8 @@ namespace nodeward::apps {
 tl::expected<LabelerFlags, FlagExit> read_labeler_flags(std::span<const std::string> args) {
   LabelerFlags flags;
   FlagTable table("labeler");
-  table.add("kubeconfig", flags.kubeconfig, "", "path of a kubeconfig; empty means the pod's service account");
+  table.add("kubeconfig", flags.kubeconfig, "",
+            "path of a kubeconfig; empty means $KUBECONFIG's files, else the pod's service account");
   table.add("metrics-port", flags.metrics_port, flags.metrics_port, "port of /healthz, /readyz and /metrics");
   table.add("dcgm-app-label", flags.dcgm_app_label, flags.dcgm_app_label,
             "values of the label app of DCGM pods, separated by commas");
@@ -26,6 +27,7 @@ tl::expected<LabelerFlags, FlagExit> read_labeler_flags(std::span<const std::str
   table.add("kube-api-qps", flags.kube_api_qps, "5", "node writes per second; 0 means 5, negative means no limit");
   table.add("kube-api-burst", flags.kube_api_burst, "10", "node writes that may go at once after a quiet time; 0 means 10");
   table.add("workers", flags.workers, "16", "nodes worked on at the same time, 1 to 256");
+  table.add("context", flags.context, "", "context of the kubeconfig to use; empty means its current-context");
   add_lease_flags(table, flags.lease, "labeler");
   table.add("print-only", flags.print_only, "false", "print what would change, a line per node, write nothing, and end");
   table.add("version", flags.version, "false", "print the version and end");

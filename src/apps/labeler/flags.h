@@ -24,6 +24,7 @@ struct LabelerFlags {
   double kube_api_qps = 0;
   int kube_api_burst = 0;
   int workers = 16;
+  std::string context;
   LeaseFlags lease;
   bool print_only = false;
   bool version = false;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -61,11 +62,21 @@ Result<LineReader::Fill> LineReader::fill(const std::stop_token& stop) {
       return fail(ErrorCode::kUnavailable, fmt::format("cannot be read: {}", std::strerror(reason)));
     }
     if (got == 0 && !follow_) return Fill::kEnd;
+    if (got == 0) NW_TRY(still_there());
     buffer_.resize(kChunk);
     clock_.sleep_for(kFollowPause, stop);
   }
   buffer_.clear();
   return Fill::kStopped;
+}
+
+Result<> LineReader::still_there() const {
+  struct stat about {};
+  if (fstat(from_.get(), &about) != 0 || !S_ISREG(about.st_mode)) return {};
+  if (about.st_nlink == 0) return fail(ErrorCode::kUnavailable, "was deleted or replaced while it was followed");
+  if (about.st_size < lseek(from_.get(), 0, SEEK_CUR))
+    return fail(ErrorCode::kUnavailable, "was cut short while it was followed");
+  return {};
 }
 
 Result<LineReader::Got> LineReader::next(Line& line, const std::stop_token& stop) {

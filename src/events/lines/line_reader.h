@@ -35,7 +35,8 @@ struct Line {
 
 class LineReader {
  public:
-  // `follow`: at the end wait for more instead of ending.
+  // `follow`: at the end wait for more instead of ending. A followed file that becomes shorter or is deleted is an error: what was
+  // in it, or comes under its name, would be missed in silence.
   LineReader(Descriptor from, bool follow, Clock& clock) : from_(std::move(from)), follow_(follow), clock_(clock) {}
 
   enum class Got { kLine, kEnd };
@@ -45,15 +46,16 @@ class LineReader {
  private:
   enum class Fill { kMore, kEnd, kStopped };
   Result<Fill> fill(const std::stop_token& stop);
+  Result<> still_there() const;
   bool take_line(Line& line);
   void keep(std::string_view part);
 
   Descriptor from_;
   const bool follow_;
   Clock& clock_;
-  std::string buffer_;        // read, not yet looked at from at_ on
+  std::string buffer_;  // read, not yet looked at from at_ on
   std::size_t at_ = 0;
-  std::string partial_;       // of the line under way
+  std::string partial_;  // of the line under way
   bool too_long_ = false;
   std::uint64_t number_ = 0;
 };

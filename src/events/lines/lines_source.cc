@@ -37,13 +37,27 @@ Result<Descriptor> open_events(const std::string& path) {
   return file;
 }
 
-// Opened for appending, so that a line of several writers stays whole.
-Result<Descriptor> open_outcomes(const std::string& path) {
+// Opened for appending, so that a line of several writers stays whole. Emptied only once it is known not to be what is read.
+Result<Descriptor> open_outcomes(const std::string& path, const Descriptor& events) {
   if (path.empty()) return Descriptor();
+  const auto refuse = [&](std::string_view why) {
+    return fail(ErrorCode::kInvalid, fmt::format("--outcomes: {}: {}", path, why));
+  };
+  // A pipe without a reader would hold the start, and a stop, for ever: O_NONBLOCK makes it an error.
   Descriptor file(path == "-" ? dup(STDOUT_FILENO)
-                              : ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644));
-  if (file.get() < 0)
-    return fail(ErrorCode::kInvalid, fmt::format("--outcomes: {}: cannot be written: {}", path, std::strerror(errno)));
+                              : ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0644));
+  if (file.get() < 0) {
+    const bool pipe = errno == ENXIO;
+    return refuse(pipe ? "cannot be written: nobody reads this pipe"
+                       : fmt::format("cannot be written: {}", std::strerror(errno)));
+  }
+  if (path != "-") fcntl(file.get(), F_SETFL, fcntl(file.get(), F_GETFL) & ~O_NONBLOCK);
+  struct stat to {
+  }, from{};
+  if (fstat(file.get(), &to) != 0 || !S_ISREG(to.st_mode)) return file;
+  if (fstat(events.get(), &from) == 0 && to.st_dev == from.st_dev && to.st_ino == from.st_ino)
+    return refuse("is the file that the events are read from; name another");
+  if (path != "-" && ftruncate(file.get(), 0) != 0) return refuse(fmt::format("cannot be emptied: {}", std::strerror(errno)));
   return file;
 }
 
@@ -63,13 +77,15 @@ std::string outcome_line(Position line, const std::string& id, const std::string
   return to_text(json) + "\n";
 }
 
-bool write_all(int file, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = write(file, text.data(), text.size());
-    if (written < 0 && errno != EINTR) return false;
-    if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
+// How much of it was written; errno says why it was not all.
+std::size_t write_all(int file, std::string_view text) {
+  std::size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t written = write(file, text.data() + done, text.size() - done);
+    if (written < 0 && errno != EINTR) break;
+    if (written > 0) done += static_cast<std::size_t>(written);
   }
-  return true;
+  return done;
 }
 
 }  // namespace
@@ -98,7 +114,7 @@ LinesSource::LinesSource(Options options, Descriptor events, Descriptor outcomes
 
 Result<std::unique_ptr<LinesSource>> LinesSource::open(const Options& options, const std::string& outcomes, Clock& clock) {
   NW_TRY_ASSIGN(Descriptor events, open_events(options.path));
-  NW_TRY_ASSIGN(Descriptor results, open_outcomes(outcomes));
+  NW_TRY_ASSIGN(Descriptor results, open_outcomes(outcomes, events));
   return std::unique_ptr<LinesSource>(new LinesSource(options, std::move(events), std::move(results), clock));
 }
 
@@ -113,6 +129,7 @@ Result<Delivery> LinesSource::next(const std::stop_token& stop) {
     if (line.text.find('\0') != std::string::npos) return unreadable(line, "holds a NUL byte; a line must be JSON text");
     auto events = read_events(line.text);
     if (!events) return unreadable(line, std::move(events).error().message);
+    if (events->empty()) return unreadable(line, "events: is empty; there is no event in this line");
     for (HealthEvent& event : *events) {
       if (event.id.empty()) event.id = id_of(line, of_line_.size());
       of_line_.push_back({line.number, std::move(event)});
@@ -130,27 +147,32 @@ Unreadable LinesSource::unreadable(const Line& line, std::string why) {
 }
 
 void LinesSource::settle(const Arrived& arrived, const Outcome& outcome) {
-  if (!outcome.status.empty()) statuses_.with([&](auto& statuses) { statuses[arrived.event.id] = outcome.status; });
   write_outcome(outcome_line(arrived.position, arrived.event.id, arrived.event.node_name, outcome));
 }
 
-std::string LinesSource::status(std::string_view id) const {
-  return statuses_.with([&](const auto& statuses) {
-    const auto found = statuses.find(id);
-    return found == statuses.end() ? std::string() : found->second;
-  });
+bool LinesSource::lost_outcomes() const {
+  return written_.with([](const Written& written) { return written.lost; });
 }
 
 std::string LinesSource::description() const {
-  return fmt::format("events from {}{}; statuses are kept in memory only, a restart reads all events again", name_,
+  return fmt::format("events from {}{}; statuses are stored nowhere, a restart reads all events again", name_,
                      options_.follow ? ", waiting for more at its end" : "");
 }
 
 void LinesSource::write_outcome(const std::string& text) {
-  if (outcomes_.get() < 0 || write_all(outcomes_.get(), text)) return;
-  const int reason = errno;
-  const bool first = outcomes_broken_.with([](bool& broken) { return !std::exchange(broken, true); });
-  if (first) telemetry::error("outcomes cannot be written", {{"error", std::strerror(reason)}});
+  if (outcomes_.get() < 0) return;
+  const int reason = written_.with([&](Written& written) {
+    const std::string whole = written.cut ? "\n" + text : text;
+    const std::size_t done = write_all(outcomes_.get(), whole);
+    if (done == whole.size()) {
+      written.cut = false;
+      return 0;
+    }
+    const int error = errno;
+    if (done > 0) written.cut = whole[done - 1] != '\n';
+    return std::exchange(written.lost, true) ? 0 : error;   // told once
+  });
+  if (reason != 0) telemetry::error("outcomes cannot be written; some are lost", {{"error", std::strerror(reason)}});
 }
 
 }  // namespace nodeward::events::lines

@@ -1,10 +1,9 @@
 // Health events as JSON lines of a file or of standard input; outcomes as JSON lines of another. For tests, trials and one-off
-// repairs: there is no resume position, and statuses are kept in memory only, so a restart reads everything again.
+// repairs: there is no resume position, and statuses are stored nowhere, so a restart reads everything again.
 //   auto options = parse_source("file:events.jsonl?follow");
 //   auto source = LinesSource::open(*options, "outcomes.jsonl", Clock::real());
 #pragma once
 
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -26,14 +25,14 @@ Result<Options> parse_source(std::string_view value);
 
 class LinesSource final : public Source {
  public:
-  // `outcomes`: path of the file to write, made anew; "-": standard output; empty: none.
+  // `outcomes`: path of the file to write, made anew; "-": standard output; empty: none. Never the file that is read.
   static Result<std::unique_ptr<LinesSource>> open(const Options& options, const std::string& outcomes, Clock& clock);
 
   Result<Delivery> next(const std::stop_token& stop) override;
   void settle(const Arrived& arrived, const Outcome& outcome) override;
 
-  // What an event that was settled got; empty: none. Any thread.
-  std::string status(std::string_view id) const;
+  // An outcome could not be written, and was lost. Any thread.
+  bool lost_outcomes() const;
   // For the log at start.
   std::string description() const;
 
@@ -47,8 +46,11 @@ class LinesSource final : public Source {
   LineReader reader_;
   const Descriptor outcomes_;
   std::vector<Arrived> of_line_;               // events of the line in hand that are not given yet, the next one last
-  Guarded<std::map<std::string, std::string, std::less<>>> statuses_;   // by id, of events that got one
-  Guarded<bool> outcomes_broken_;
+  struct Written {
+    bool cut = false;                          // the last line is there in part: the next one begins on a new line
+    bool lost = false;
+  };
+  Guarded<Written> written_;
 };
 
 }  // namespace nodeward::events::lines

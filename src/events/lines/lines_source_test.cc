@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <future>
 #include <set>
 #include <thread>
@@ -73,7 +75,7 @@ TEST_F(LinesTest, ABadLineIsNamedReportedAndPassed) {
   using namespace std::string_literals;
   const auto source = open_with(event("a") + "\n{\"nodeName\":\n{\"nodeName\":\"n\",\"isFatal\":1}\n{\"nodeName\":\"x\0y\"}\n"s +
                                 "{\"nodeName\":\"\xff\"}\n" + std::string(10'000'000, ' ') + "x\n" + event("b") + "\n");
-  EXPECT_THAT(all(*source), ElementsAre("1 a", "2 not JSON at byte 13", "3 isFatal: must be true or false, not a number",
+  EXPECT_THAT(all(*source), ElementsAre("1 a", "2 not JSON at byte 13", "3 isFatal: must be true or false, not 1",
                                         "4 holds a NUL byte; a line must be JSON text", "5 not UTF-8 at byte 14",
                                         "6 longer than 1048576 bytes, the most a line may have", "7 b"));
   EXPECT_THAT(outcomes(),
@@ -126,9 +128,8 @@ TEST_F(LinesTest, OutcomesAreOneLineEach) {
       ElementsAre(
           R"({"line":2,"id":"i2","node":"gpu-2","decision":"ignore","status":null,"rules":[],"reason":"no rule set matches","requests":0,"error":null})",
           R"({"line":1,"id":"i1","node":"gpu-1","decision":"quarantine","status":"Quarantined","rules":["gpu-fatal","r2"],"reason":null,"requests":1,"error":null})"));
-  EXPECT_EQ(source->status("i1"), "Quarantined");
-  EXPECT_EQ(source->status("i2"), "");
-  EXPECT_THAT(source->description(), HasSubstr("statuses are kept in memory only"));
+  EXPECT_FALSE(source->lost_outcomes());
+  EXPECT_THAT(source->description(), HasSubstr("statuses are stored nowhere"));
 }
 
 TEST_F(LinesTest, FollowWaitsForMoreAndForTheRestOfALine) {
@@ -140,6 +141,61 @@ TEST_F(LinesTest, FollowWaitsForMoreAndForTheRestOfALine) {
   append("\"b\"}\n");
   while (waiting.wait_for(0s) != std::future_status::ready) clock_.advance_to_next();
   EXPECT_EQ(std::get<Arrived>(waiting.get()).event.node_name, "b");
+}
+
+TEST_F(LinesTest, AFollowedFileThatIsCutOrDeletedIsAnError) {
+  const auto after = [this](const std::function<void()>& change) {
+    append(event("a") + "\n" + event("b") + "\n");
+    const auto source = open(true);
+    EXPECT_EQ(std::get<Arrived>(source->next({}).value()).event.node_name, "a");
+    EXPECT_EQ(std::get<Arrived>(source->next({}).value()).event.node_name, "b");
+    change();
+    const auto next = source->next({});
+    std::filesystem::remove(path("events"));
+    return next ? "goes on" : next.error().message;
+  };
+  EXPECT_EQ(after([&] { std::filesystem::resize_file(path("events"), 3); }),
+            path("events") + ": was cut short while it was followed");
+  EXPECT_EQ(after([&] { std::filesystem::remove(path("events")); }),
+            path("events") + ": was deleted or replaced while it was followed");
+  EXPECT_EQ(after([&] {
+              std::ofstream(path("new")) << event("c") << "\n";
+              std::filesystem::rename(path("new"), path("events"));
+            }),
+            path("events") + ": was deleted or replaced while it was followed");
+}
+
+TEST_F(LinesTest, TheEventsAreNeverOverwrittenByOutcomes) {
+  append(event("a") + "\n");
+  std::filesystem::create_hard_link(path("events"), path("hard"));
+  std::filesystem::create_symlink(path("events"), path("soft"));
+  for (const char* name : {"events", "hard", "soft"}) {
+    const auto source = LinesSource::open({.path = path("events")}, path(name), clock_);
+    ASSERT_FALSE(source) << name;
+    EXPECT_THAT(source.error().message, HasSubstr("is the file that the events are read from"));
+  }
+  EXPECT_EQ(read_file(path("events")).value(), event("a") + "\n");
+  EXPECT_TRUE(LinesSource::open({.path = "/dev/null"}, "/dev/null", clock_)) << "a device is no file to lose";
+}
+
+TEST_F(LinesTest, OutcomesThatCannotBeWrittenAreKnownToBeLost) {
+  append(event("a") + "\n");
+  const auto source = LinesSource::open({.path = path("events")}, "/dev/full", clock_).value();
+  EXPECT_FALSE(source->lost_outcomes());
+  source->settle(std::get<Arrived>(source->next({}).value()), {.decision = "ignore"});
+  EXPECT_TRUE(source->lost_outcomes());
+}
+
+TEST_F(LinesTest, APipeThatNobodyReadsIsRefusedForOutcomes) {
+  append("");
+  ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+  EXPECT_THAT(LinesSource::open({.path = path("events")}, path("pipe"), clock_).error().message,
+              HasSubstr("nobody reads this pipe"));
+}
+
+TEST_F(LinesTest, ALineWithoutAnyEventIsReported) {
+  const auto source = open_with("{\"version\":1,\"events\":[]}\n");
+  EXPECT_THAT(all(*source), ElementsAre("1 events: is empty; there is no event in this line"));
 }
 
 TEST_F(LinesTest, AStopEndsTheWait) {

@@ -1,5 +1,8 @@
 #include "kube/config/credentials.h"
 
+#include "kube/config/endpoint_files.h"
+#include "kube/config/exec_plugin.h"
+#include "kube/config/exec_source.h"
 #include "kube/config/token.h"
 #include "telemetry/log.h"
 
@@ -8,14 +11,30 @@ namespace {
 
 constexpr Duration kTokenAge = 60s;  // as client-go: a token is replaced long before its end, so a minute late is early
 
+std::unique_ptr<ExecSource> source_of(const ClusterConfig& config, Clock& clock) {
+  if (!config.exec) return nullptr;
+  const auto run = [plugin = *config.exec](const std::stop_token& stop) { return run_plugin(plugin, ChildLimits{}, stop); };
+  return std::make_unique<ExecSource>(run, clock);
+}
+
+std::string bearer(const std::string& token) { return token.empty() ? "" : "Bearer " + token; }
+
 }  // namespace
 
 Credentials::Credentials(const ClusterConfig& config, Clock& clock)
-    : source_(config.source), token_file_(config.token_file), clock_(clock), state_(State{config.token, clock.now(), false}) {
-  reload();
+    : source_(config.source),
+      token_file_(config.token_file),
+      clock_(clock),
+      state_(State{config.token, clock.now(), false}),
+      files_(std::make_unique<EndpointFiles>(config)),
+      exec_(source_of(config, clock)) {
+  if (!token_file_.empty()) read_token_file();
 }
 
-std::string Credentials::authorization() {
+Credentials::~Credentials() = default;
+
+Result<std::string> Credentials::authorization(const std::stop_token& stop) {
+  if (exec_ != nullptr) return exec_->current(stop).map([](const auto& credential) { return bearer(credential->token); });
   const MonoTime now = clock_.now();
   // Whoever finds the token too old takes the turn to read it; the others go on with the old one and do not wait.
   const bool my_turn = state_.with([&](State& state) {
@@ -23,27 +42,52 @@ std::string Credentials::authorization() {
     state.read_again = now + kTokenAge;
     return true;
   });
-  if (my_turn) reload();
-  return state_.with([](const State& state) { return state.token.empty() ? std::string() : "Bearer " + state.token; });
+  if (my_turn) read_token_file();
+  return token_now();
 }
 
-bool Credentials::reload() {
+bool Credentials::reload(const std::string& refused, const std::stop_token& stop) {
+  if (exec_ != nullptr) {
+    const auto credential = exec_->latest();
+    return (credential != nullptr && bearer(credential->token) != refused) || exec_->renew(credential, stop);
+  }
   if (token_file_.empty()) return false;
+  if (token_now() == refused) read_token_file();
+  return token_now() != refused;  // also when another thread read it meanwhile
+}
+
+std::shared_ptr<const net::Endpoint> Credentials::endpoint() {
+  auto of_files = files_->endpoint();
+  const auto credential = exec_ == nullptr ? nullptr : exec_->latest();
+  if (credential == nullptr || credential->client_cert_pem.empty()) return of_files;
+  return joined_.with([&](Joined& joined) {
+    if (joined.of_files != of_files || joined.credential != credential) {
+      net::Endpoint whole = *of_files;
+      whole.client_cert_pem = credential->client_cert_pem;
+      whole.client_key_pem = credential->client_key_pem;
+      joined = {of_files, std::make_shared<const net::Endpoint>(std::move(whole)), credential};
+    }
+    return joined.whole;
+  });
+}
+
+std::string Credentials::token_now() {
+  return state_.with([](const State& state) { return bearer(state.token); });
+}
+
+void Credentials::read_token_file() {
   auto token = read_token(token_file_);
   bool warn_now = false;
-  const bool changed = state_.with([&](State& state) {
+  state_.with([&](State& state) {
     state.read_again = clock_.now() + kTokenAge;
     warn_now = !token && !state.warned;
     state.warned = !token;
-    if (!token || *token == state.token) return false;
-    state.token = std::move(*token);
-    return true;
+    if (token) state.token = std::move(*token);
   });
   if (warn_now) {
     telemetry::warn("the token file gives no token; the old token stays in use",
                     {{"source", source_}, {"error", token.error().message}});
   }
-  return changed;
 }
 
 }  // namespace nodeward::kube

@@ -18,7 +18,8 @@ using testing::Not;
 
 class CredentialsOfAFile : public testing::Test {
  protected:
-  CredentialsOfAFile() : file_(folder_.write("token", "first\n")), config_{{}, "", "inline", file_, "a test"} {}
+  CredentialsOfAFile()
+      : file_(folder_.write("token", "first\n")), config_{.token = "inline", .token_file = file_, .source = "a test"} {}
 
   TempFolder folder_;
   std::filesystem::path file_;
@@ -29,8 +30,8 @@ class CredentialsOfAFile : public testing::Test {
 TEST(Credentials, AreEmptyWithoutAToken) {
   FakeClock clock;
   Credentials credentials(ClusterConfig{}, clock);
-  EXPECT_EQ(credentials.authorization(), "");
-  EXPECT_FALSE(credentials.reload());
+  EXPECT_EQ(credentials.authorization({}).value(), "");
+  EXPECT_FALSE(credentials.reload(credentials.authorization({}).value(), {}));
 }
 
 TEST(Credentials, OfATokenAloneNeverChange) {
@@ -39,34 +40,34 @@ TEST(Credentials, OfATokenAloneNeverChange) {
   config.token = "inline";
   Credentials credentials(config, clock);
   clock.advance(1h);
-  EXPECT_FALSE(credentials.reload());
-  EXPECT_EQ(credentials.authorization(), "Bearer inline");
+  EXPECT_FALSE(credentials.reload(credentials.authorization({}).value(), {}));
+  EXPECT_EQ(credentials.authorization({}).value(), "Bearer inline");
 }
 
 TEST_F(CredentialsOfAFile, TheFileWinsAndIsReadAgainAfterAMinute) {
   Credentials credentials(config_, clock_);
-  EXPECT_EQ(credentials.authorization(), "Bearer first");
+  EXPECT_EQ(credentials.authorization({}).value(), "Bearer first");
   folder_.write("token", "second");
   clock_.advance(59s);
-  EXPECT_EQ(credentials.authorization(), "Bearer first");
+  EXPECT_EQ(credentials.authorization({}).value(), "Bearer first");
   clock_.advance(1s);
-  EXPECT_EQ(credentials.authorization(), "Bearer second");
+  EXPECT_EQ(credentials.authorization({}).value(), "Bearer second");
 }
 
 TEST_F(CredentialsOfAFile, AReloadSaysWhetherTheTokenChanged) {
   Credentials credentials(config_, clock_);
-  EXPECT_FALSE(credentials.reload());
+  EXPECT_FALSE(credentials.reload(credentials.authorization({}).value(), {}));
   folder_.write("token", "second");
-  EXPECT_TRUE(credentials.reload());
-  EXPECT_EQ(credentials.authorization(), "Bearer second");
-  EXPECT_FALSE(credentials.reload());
+  EXPECT_TRUE(credentials.reload(credentials.authorization({}).value(), {}));
+  EXPECT_EQ(credentials.authorization({}).value(), "Bearer second");
+  EXPECT_FALSE(credentials.reload(credentials.authorization({}).value(), {}));
 }
 
 TEST_F(CredentialsOfAFile, AFileThatIsGoneOrEmptyKeepsTheOldTokenAndWarnsOnce) {
   Credentials credentials(config_, clock_);
   testing::internal::CaptureStderr();
   std::filesystem::remove(file_);
-  EXPECT_FALSE(credentials.reload());
+  EXPECT_FALSE(credentials.reload(credentials.authorization({}).value(), {}));
   EXPECT_THAT(testing::internal::GetCapturedStderr(),
               AllOf(HasSubstr("No such file"), HasSubstr("a test"), Not(HasSubstr("first"))));
 
@@ -74,22 +75,22 @@ TEST_F(CredentialsOfAFile, AFileThatIsGoneOrEmptyKeepsTheOldTokenAndWarnsOnce) {
   for (const char* bad : {"", " \n", "two\nlines"}) {
     folder_.write("token", bad);
     clock_.advance(1min);
-    EXPECT_EQ(credentials.authorization(), "Bearer first");
+    EXPECT_EQ(credentials.authorization({}).value(), "Bearer first");
   }
   EXPECT_THAT(testing::internal::GetCapturedStderr(), IsEmpty());
 
   folder_.write("token", "second");
-  EXPECT_TRUE(credentials.reload());
+  EXPECT_TRUE(credentials.reload(credentials.authorization({}).value(), {}));
   testing::internal::CaptureStderr();
   folder_.write("token", "");
-  EXPECT_FALSE(credentials.reload());
+  EXPECT_FALSE(credentials.reload(credentials.authorization({}).value(), {}));
   EXPECT_THAT(testing::internal::GetCapturedStderr(), AllOf(HasSubstr("is empty"), Not(HasSubstr("second"))));
 }
 
 TEST_F(CredentialsOfAFile, AFileThatCannotBeReadLeavesTheInlineToken) {
   std::filesystem::remove(file_);
   Credentials credentials(config_, clock_);
-  EXPECT_EQ(credentials.authorization(), "Bearer inline");
+  EXPECT_EQ(credentials.authorization({}).value(), "Bearer inline");
 }
 
 TEST_F(CredentialsOfAFile, ServeManyThreadsWhileTheTokenChanges) {
@@ -100,15 +101,15 @@ TEST_F(CredentialsOfAFile, ServeManyThreadsWhileTheTokenChanges) {
       threads.emplace_back([&] {
         for (int n = 0; n < 200; ++n) {
           clock_.advance(10s);
-          EXPECT_THAT(credentials.authorization(), testing::AnyOf("Bearer first", "Bearer second"));
+          EXPECT_THAT(credentials.authorization({}).value(), testing::AnyOf("Bearer first", "Bearer second"));
         }
       });
     }
     const auto next = folder_.write("next", "second");
     std::filesystem::rename(next, file_);
   }
-  credentials.reload();
-  EXPECT_EQ(credentials.authorization(), "Bearer second");
+  credentials.reload(credentials.authorization({}).value(), {});
+  EXPECT_EQ(credentials.authorization({}).value(), "Bearer second");
 }
 
 }  // namespace

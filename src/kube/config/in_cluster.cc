@@ -6,16 +6,12 @@
 
 #include "base/text.h"
 #include "kube/config/pem.h"
+#include "kube/config/proxy.h"
 #include "kube/config/server_url.h"
 #include "kube/config/token.h"
 
 namespace nodeward::kube {
 namespace {
-
-std::string value_of(const EnvLookup& env, const char* name) {
-  const char* value = env(name);
-  return value == nullptr ? "" : value;
-}
 
 // The file itself is named here: its path is fixed by Kubernetes, so it can be no secret.
 auto naming(const std::filesystem::path& file) {
@@ -25,8 +21,8 @@ auto naming(const std::filesystem::path& file) {
 }  // namespace
 
 Result<ClusterConfig> load_in_cluster(const std::filesystem::path& root, const EnvLookup& env) {
-  const std::string host = value_of(env, "KUBERNETES_SERVICE_HOST");
-  const std::string port = value_of(env, "KUBERNETES_SERVICE_PORT");
+  const std::string host = env_value(env, "KUBERNETES_SERVICE_HOST");
+  const std::string port = env_value(env, "KUBERNETES_SERVICE_PORT");
   if (host.empty() || port.empty()) {
     return fail(ErrorCode::kNotFound,
                 "not in a cluster: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set; give a kubeconfig file");
@@ -34,13 +30,15 @@ Result<ClusterConfig> load_in_cluster(const std::filesystem::path& root, const E
   const std::string address = host.find(':') == std::string::npos ? host : fmt::format("[{}]", host);
   const auto server = parse_server_url(fmt::format("https://{}:{}", address, port));
   if (!server) return tl::unexpected<Error>(in_context("in-cluster: KUBERNETES_SERVICE_HOST with _PORT", server.error()));
-  const auto ca_file = root / "ca.crt", token_file = std::filesystem::absolute(root / "token");
+  const auto ca_file = std::filesystem::absolute(root / "ca.crt"), token_file = std::filesystem::absolute(root / "token");
   NW_TRY_ASSIGN(std::string ca_pem, read_unnamed(ca_file).map_error(naming(ca_file)));
   NW_TRY(check_certificates(ca_pem).map_error(naming(ca_file)));
   NW_TRY_ASSIGN(std::string token, read_token(token_file).map_error(naming(token_file)));
-  return ClusterConfig{.endpoint = {.origin = server->origin, .ca_pem = std::move(ca_pem)},
+  NW_TRY_ASSIGN(std::string proxy, proxy_from_environment(server->origin, env));
+  return ClusterConfig{.endpoint = {.origin = server->origin, .ca_pem = std::move(ca_pem), .proxy = std::move(proxy)},
                        .token = std::move(token),
                        .token_file = token_file,
+                       .ca_file = ca_file,
                        .source = "in-cluster"};
 }
 

@@ -35,6 +35,7 @@ struct Accepted {
   std::string tls_server_name = {};
   std::string ca = ca_pem();
   bool insecure = false;
+  std::string plugin = {};
   std::string log = {};  // what the one line on standard error says
 };
 using Refused = Strings;  // what the message must have in it, beside the file
@@ -47,8 +48,9 @@ struct Row {
 void PrintTo(const Row& row, std::ostream* out) { *out << row.file; }
 
 const Row kRows[] = {
-    {"exec-plain.yaml", Refused{"user \"writer\"", "exec", "not supported yet"}},
-    {"exec-v1-cluster-info.yaml", Refused{"user \"writer\"", "exec", "not supported yet"}},
+    {"exec-plain.yaml", Accepted{.token = "", .plugin = (kFolder / "./exec-token.sh").string()}},
+    {"exec-v1-cluster-info.yaml",
+     Accepted{.token = "", .tls_server_name = "api.internal", .plugin = "credential-helper-not-installed"}},
     {"tls-server-name-ip.yaml", Accepted{.origin = "https://192.0.2.10:6443", .tls_server_name = "api.train.internal"}},
     {"ipv6.yaml", Accepted{.origin = "https://[2001:db8::10]:6443"}},
     {"ipv6-zone.yaml", Accepted{.origin = "https://[fe80::1%25eth0]:6443"}},
@@ -98,6 +100,7 @@ class File : public testing::TestWithParam<Row> {
     EXPECT_EQ(config->endpoint.tls_server_name, wanted.tls_server_name);
     EXPECT_EQ(config->endpoint.ca_pem, wanted.ca);
     EXPECT_EQ(config->endpoint.insecure, wanted.insecure);
+    EXPECT_EQ(config->exec ? config->exec->command : "", wanted.plugin);
     EXPECT_EQ(config->endpoint.client_cert_pem + config->endpoint.client_key_pem, "");
     EXPECT_THAT(config->source, testing::StartsWith("kubeconfig " + path().string() + ", context "));
   }
@@ -128,7 +131,7 @@ TEST(R31, EveryFileOfWantedIsInTheTable) {
   const Strings lines = split(read_file(kFolder / "wanted.tsv").value(), '\n');
   for (std::size_t i = 1; i < lines.size(); ++i) {
     const std::string file = split(lines[i], '\t')[0];
-    // These are what a credential plugin prints, no kubeconfigs.
+    // These are what a credential plugin prints, no kubeconfigs: exec_test.cc.
     if (!file.empty() && !file.starts_with("exec-output-")) listed.push_back(file);
   }
   for (const Row& row : kRows) tested.push_back(row.file);
@@ -207,14 +210,52 @@ TEST_F(Kubeconfig, UsesTheTokenWhileTheTokenFileCannotBeRead) {
   EXPECT_EQ(config->token_file, folder_.path() / "gone");
 }
 
-TEST_F(Kubeconfig, RefusesWhatWouldChangeWhoWeAreOrWhereWeGo) {
-  for (const char* field : {"as: root", "as-uid: '1'", "as-groups: [a]", "as-user-extra: {a: [b]}", "password: p"}) {
-    const std::string name = std::string(field).substr(0, std::string(field).find(':'));
-    EXPECT_THAT(refusal({.user = std::string("{token: t, ") + field + "}"}), HasSubstr("user \"u\": " + name + ": ")) << field;
-  }
-  EXPECT_THAT(refusal({.cluster = "{server: a, proxy-url: 'http://user:hunter2@p'}"}),
-              AllOf(HasSubstr("cluster \"c\": proxy-url: "), Not(HasSubstr("hunter2"))));
+TEST_F(Kubeconfig, RefusesWhatWouldChangeWhoWeAre) {
+  EXPECT_THAT(refusal({.user = "{token: t, password: p}"}), HasSubstr("user \"u\": password: "));
   EXPECT_THAT(refusal({.user = "{token: t, exec: null, as-groups: [], username: ''}"}), "accepted");
+}
+
+std::string as_text(const std::vector<net::Header>& headers) {
+  std::string text;
+  for (const net::Header& header : headers) text += header.name + ": " + header.value + "\n";
+  return text;
+}
+
+TEST_F(Kubeconfig, ActsAsAnotherUserByHeaders) {
+  const auto config = load({.user = "{token: t, as: jane@x, as-uid: 7, as-groups: [one, 'two three'], "
+                                    "as-user-extra: {example.net/Reason %: [a, b], scopes: [c]}}"});
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(as_text(config->impersonation),
+            "Impersonate-User: jane@x\nImpersonate-Uid: 7\nImpersonate-Group: one\nImpersonate-Group: two three\n"
+            "Impersonate-Extra-example.net%2FReason%20%25: a\nImpersonate-Extra-example.net%2FReason%20%25: b\n"
+            "Impersonate-Extra-scopes: c\n");
+  for (const char* field : {"as-uid: '1'", "as-groups: [a]", "as-user-extra: {a: [b]}"}) {
+    EXPECT_THAT(refusal({.user = std::string("{token: t, ") + field + "}"}), HasSubstr("is given without as")) << field;
+  }
+  for (const char* field : {"as-groups: a", "as-groups: [[a]]", "as-groups: [\"a\\nX: y\"]", "as-user-extra: {a: b}",
+                            "as-user-extra: [a]", "as-groups: ['']"}) {
+    const std::string name = std::string(field).substr(0, std::string(field).find(':'));
+    EXPECT_THAT(refusal({.user = std::string("{token: t, as: x, ") + field + "}"}), HasSubstr("user \"u\": " + name + ": "))
+        << field;
+  }
+}
+
+TEST_F(Kubeconfig, GoesThroughTheProxyItNamesElseTheEnvironments) {
+  const auto file = folder_.write("config", R"(
+clusters: [{name: a, cluster: {server: 'https://127.0.0.1', proxy-url: 'socks5://user:hunter2@p'}},
+           {name: b, cluster: {server: 'https://b'}}, {name: c, cluster: {server: 'https://c.example.net'}}]
+users: [{name: u, user: {token: t}}]
+contexts: [{name: a, context: {cluster: a, user: u}}, {name: b, context: {cluster: b, user: u}},
+           {name: c, context: {cluster: c, user: u}}]
+)");
+  const EnvLookup env = [](const char* name) {
+    return std::string(name) == "HTTPS_PROXY" ? "http://env:1" : std::string(name) == "NO_PROXY" ? ".example.net" : nullptr;
+  };
+  EXPECT_EQ(load_kubeconfig(file, {"a", env})->endpoint.proxy, "socks5h://user:hunter2@p:1080");
+  EXPECT_EQ(load_kubeconfig(file, {"b", env})->endpoint.proxy, "http://env:1");
+  EXPECT_EQ(load_kubeconfig(file, {"c", env})->endpoint.proxy, "");
+  EXPECT_THAT(refusal({.cluster = "{server: a, proxy-url: 'ftp://user:hunter2@p'}"}),
+              AllOf(HasSubstr("cluster \"c\": proxy-url: "), Not(HasSubstr("hunter2"))));
 }
 
 TEST_F(Kubeconfig, TakesAUserWithNothingAsAnonymous) {
@@ -236,6 +277,70 @@ TEST_F(Kubeconfig, TakesJsonIndentedWithTabs) {
       "\"x\"\n}\n");
   ASSERT_TRUE(config) << config.error().message;
   EXPECT_EQ(config->endpoint.origin, "https://host:6443");
+}
+
+TEST_F(Kubeconfig, TakesTheContextThatIsAskedFor) {
+  const auto file = folder_.write("config", R"(
+clusters: [{name: a, cluster: {server: 'https://a'}}, {name: b, cluster: {server: 'https://b'}}]
+users: [{name: u, user: {token: t}}]
+contexts: [{name: one, context: {cluster: a, user: u}}, {name: two, context: {cluster: b, user: u}}]
+current-context: one
+)");
+  EXPECT_EQ(load_kubeconfig(file)->endpoint.origin, "https://a");
+  const auto two = load_kubeconfig(file, {.context = "two"});
+  ASSERT_TRUE(two) << two.error().message;
+  EXPECT_EQ(two->endpoint.origin, "https://b");
+  EXPECT_THAT(two->source, testing::EndsWith("context two"));
+  EXPECT_THAT(load_kubeconfig(file, {.context = "three"}).error().message,
+              HasSubstr("contexts: there is no entry named \"three\", which --context asks for; there is \"one\", \"two\""));
+}
+
+// ---- Several files: of each name the first entry counts, and the first current-context ----
+
+class KubeconfigList : public testing::Test {
+ protected:
+  std::string list(std::initializer_list<std::filesystem::path> files) const {
+    std::string text;
+    for (const auto& file : files) text += (text.empty() ? "" : ":") + file.string();
+    return text;
+  }
+  TempFolder one_, two_;
+};
+
+TEST_F(KubeconfigList, R31IsMergedAsKubectlDoes) {
+  one_.write("token", "of-one");
+  two_.write("token", "of-two");
+  const auto first = one_.write("config", R"(
+clusters: [{name: c, cluster: {server: 'https://first'}}]
+contexts: [{name: x, context: {cluster: c, user: u}}, {name: z, context: {cluster: c, user: v}}]
+)");
+  const auto second = two_.write("config", R"(
+clusters: [{name: c, cluster: {server: 'https://second'}}]
+users: [{name: u, user: {tokenFile: token}}, {name: v, user: {token: t}}]
+contexts: [{name: x, context: {cluster: none, user: none}}]
+current-context: x
+)");
+  const auto third = two_.write("third", "current-context: z\nusers: [{name: u, user: {token: other}}]\n");
+  const auto config = load_kubeconfigs(list({first, one_.path() / "gone", "", second, third}));
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->endpoint.origin, "https://first");
+  EXPECT_EQ(config->token, "of-two");  // a relative path starts at its own file's folder
+  EXPECT_EQ(config->source, "kubeconfig " + list({first, second, third}) + ", context x");
+  EXPECT_EQ(load_kubeconfigs(list({third, first, second}))->token, "t");
+  EXPECT_EQ(load_kubeconfigs(list({first, third, second}), {.context = "x"})->token, "other");
+}
+
+TEST_F(KubeconfigList, NamesTheFileThatIsWrongOrAllWhenNoneHasIt) {
+  const auto first = one_.write("config", "contexts: [{name: x, context: {cluster: c, user: u}}]\ncurrent-context: x");
+  const auto second = two_.write("config", "clusters: [{name: c, cluster: {server: 'ftp://x'}}]\nusers: [{name: u, user: {}}]");
+  const auto broken = two_.write("broken", "a: [");
+  EXPECT_THAT(load_kubeconfigs(list({first, second})).error().message,
+              testing::StartsWith(second.string() + ": cluster \"c\": server: "));
+  EXPECT_THAT(load_kubeconfigs(list({first, broken})).error().message, testing::StartsWith(broken.string() + ": line 1"));
+  EXPECT_THAT(load_kubeconfigs(list({first, second}), {.context = "y"}).error().message,
+              AllOf(testing::StartsWith(first.string() + ":" + second.string() + ": contexts: "), HasSubstr("there is \"x\"")));
+  EXPECT_THAT(load_kubeconfigs(list({one_.path() / "gone"})).error().message,
+              HasSubstr("KUBECONFIG: none of its files is there"));
 }
 
 TEST_F(Kubeconfig, RefusesBottomlessNesting) {
@@ -295,7 +400,7 @@ TEST(KubeconfigWithASlip, NoMessageShowsASecretWhateverIsWrongWithTheFile) {
 
 TEST_F(Kubeconfig, NoMessageShowsASecretThatStandsInTheWrongField) {
   for (const char* field : {"tokenFile", "client-certificate", "client-key", "client-certificate-data", "client-key-data",
-                            "token", "exec", "auth-provider", "username", "password", "as"}) {
+                            "token", "exec", "auth-provider", "username", "password", "as-uid"}) {
     EXPECT_THAT(refusal({.user = std::string("{") + field + ": 'hunter2 hunter2'}"}),
                 AllOf(HasSubstr(field), Not(HasSubstr("hunter2"))));
   }

@@ -12,6 +12,7 @@ namespace nodeward::kube {
 
 // Standard alphabet, padding required. Blanks and line ends are passed over: folded YAML leaves them inside.
 std::optional<std::string> decode_base64(std::string_view text);
+std::string encode_base64(std::string_view bytes);
 
 // At least one certificate, and every one whole; text around them is allowed.
 Result<> check_certificates(std::string_view pem);

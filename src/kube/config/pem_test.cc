@@ -17,6 +17,11 @@ TEST(Base64, DecodesWhatIsPaddedAndPassesOverBlanks) {
   EXPECT_EQ(decode_base64("+/+/"), "\xfb\xff\xbf");
 }
 
+TEST(Base64, EncodesWhatItDecodes) {
+  for (const char* text : {"", "h", "he", "hel", "hell", "\xfb\xff\xbf"}) EXPECT_EQ(decode_base64(encode_base64(text)), text);
+  EXPECT_EQ(encode_base64("he"), "aGU=");
+}
+
 TEST(Base64, RefusesWhatIsNotStandard) {
   for (const char* text : {"a", "aG", "aGV", "aA=", "aA===", "aA==aA==", "=", "====", "a=b=", "aG!s", "-_-_"}) {
     EXPECT_EQ(decode_base64(text), std::nullopt) << text;

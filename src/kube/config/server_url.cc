@@ -31,6 +31,8 @@ bool is_port(std::string_view text) {
   return port && *port >= 1 && *port <= 65535;
 }
 
+}  // namespace
+
 Result<> check_authority(std::string_view authority) {
   if (authority.find('@') != std::string_view::npos) {
     return fail(ErrorCode::kInvalid, "has a user name in it; give credentials as a user's token or client certificate");
@@ -49,8 +51,6 @@ Result<> check_authority(std::string_view authority) {
   }
   return {};
 }
-
-}  // namespace
 
 Result<ServerUrl> parse_server_url(std::string_view text) {
   text = trimmed(text);

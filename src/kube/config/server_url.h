@@ -17,4 +17,7 @@ struct ServerUrl {
 // No scheme means https. Messages do not show `text`, which may have a password in it.
 Result<ServerUrl> parse_server_url(std::string_view text);
 
+// "host", "host:6443", "[2001:db8::1]:6443" and nothing else; a zone is written %25eth0 (RFC 6874).
+Result<> check_authority(std::string_view authority);
+
 }  // namespace nodeward::kube

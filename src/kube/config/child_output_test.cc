@@ -1,0 +1,103 @@
+#include "kube/config/child_output.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "base/text.h"
+#include "kube/config/temp_folder.h"
+
+namespace nodeward::kube {
+namespace {
+
+Result<ChildOutput> run_shell(const std::string& script, const ChildLimits& limits = {}, const std::stop_token& stop = {}) {
+  return run_child({.arguments = {"sh", "-c", script}, .environment = {"PATH=/usr/bin:/bin", "GIVEN=given"}}, limits, stop);
+}
+
+bool has_children() { return waitpid(-1, nullptr, WNOHANG) >= 0 || errno != ECHILD; }
+
+TEST(ChildOutput, KeepsWhatAProgramPrintsAndHowItEnded) {
+  const auto good = run_shell("echo $GIVEN$HOME; echo oh no >&2");
+  ASSERT_TRUE(good) << good.error().message;
+  EXPECT_EQ(good->exit_code, 0);
+  EXPECT_EQ(good->output, "given\n");
+  EXPECT_EQ(good->complaint, "oh no\n");
+  EXPECT_EQ(run_shell("exit 3")->exit_code, 3);
+  EXPECT_EQ(run_shell("kill -TERM $$")->exit_code, 128 + SIGTERM);
+  EXPECT_FALSE(has_children());
+}
+
+TEST(ChildOutput, ReadsMoreThanAPipeHolds) {
+  const auto good = run_shell("head -c 900000 /dev/zero; head -c 900000 /dev/zero >&2");
+  ASSERT_TRUE(good) << good.error().message;
+  EXPECT_EQ(good->output.size(), 900000u);
+  EXPECT_EQ(good->complaint.size(), 4096u);
+}
+
+TEST(ChildOutput, GivesTheChildNothingOfOurs) {
+  signal(SIGPIPE, SIG_IGN);
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &before);
+  const int open = dup(1);
+  const auto child = run_shell(
+      "grep -E 'Sig(Blk|Ign)' /proc/self/status; ls /proc/self/fd; cat; ps -o pgid= -p $$ | tr -d ' '; echo $$");
+  close(open);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  signal(SIGPIPE, SIG_DFL);
+  ASSERT_TRUE(child);
+  // The high half of the ignored ones is glibc's own (signals 32 and 33); 3 is the folder that ls reads.
+  EXPECT_THAT(child->output, testing::ContainsRegex("SigBlk:\t0+\nSigIgn:\t[0-9]{8}[08]0000000\n0\n1\n2\n3\n"));
+  const auto lines = split(child->output, '\n');
+  EXPECT_EQ(lines[lines.size() - 2], lines[lines.size() - 3]) << "no process group of its own: " << child->output;
+}
+
+TEST(ChildOutput, KillsAChildThatHangsOrPrintsTooMuchWithAllItStarted) {
+  TempFolder folder;
+  const std::string note = (folder.path() / "pid").string();
+  const auto hangs = run_shell("sleep 1000 & echo $! > " + note + "; wait", {.time = 200ms});
+  ASSERT_FALSE(hangs);
+  EXPECT_EQ(hangs.error().code, ErrorCode::kTimeout);
+  EXPECT_EQ(hangs.error().message, "was not done within 0.2 s");
+  const auto grandchild = static_cast<pid_t>(std::stol(read_file(note).value()));
+  // Its parent is gone; whoever inherited it may take a moment to reap it.
+  const auto gone = [&] {
+    const auto status = read_file("/proc/" + std::to_string(grandchild) + "/stat");
+    return !status || status->find(") Z ") != std::string::npos || status->empty();
+  };
+  for (int i = 0; i < 1000 && !gone(); ++i) std::this_thread::yield();
+  EXPECT_TRUE(gone());
+
+  const auto floods = run_shell("yes", {.output = 64 * 1024});
+  ASSERT_FALSE(floods);
+  EXPECT_EQ(floods.error().message, "printed more than 64 KiB");
+  EXPECT_FALSE(has_children());
+}
+
+TEST(ChildOutput, EndsWithAStop) {
+  std::stop_source stop;
+  std::jthread other([&] { stop.request_stop(); });
+  EXPECT_EQ(run_shell("sleep 1000", {}, stop.get_token()).error().code, ErrorCode::kCancelled);
+  EXPECT_FALSE(has_children());
+}
+
+TEST(ChildOutput, DoesNotWaitForWhatAChildLeavesBehind) {
+  const auto child = run_shell("sleep 5 & echo $!");
+  ASSERT_TRUE(child);
+  EXPECT_EQ(kill(static_cast<pid_t>(std::stol(child->output)), SIGKILL), 0) << "was waited for, or killed";
+}
+
+TEST(ChildOutput, SaysWhyAProgramCannotBeStarted) {
+  TempFolder folder;
+  const auto start = [](const std::string& program) { return run_child({{program}, {}}, {}, {}).error(); };
+  EXPECT_EQ(start("no-such-program-here").code, ErrorCode::kNotFound);
+  EXPECT_EQ(start("/no/such/program").code, ErrorCode::kNotFound);
+  EXPECT_EQ(start(folder.write("plain", "text")).message, "cannot be started: Permission denied");
+}
+
+}  // namespace
+}  // namespace nodeward::kube
