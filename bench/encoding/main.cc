@@ -276,7 +276,8 @@ class Measurement {
   api::RealCluster cluster_;
   const std::unique_ptr<net::Transport> transport_ = net::make_curl_transport(
       {.origin = cluster_.origin(), .ca_pem = cluster_.certificates().ca_cert});
-  kube::Client client_{*transport_, {.authorization = [this] { return "Bearer " + cluster_.token(); }}, Clock::real()};
+  kube::Client client_{
+      *transport_, {.authorization = [this](const std::stop_token&) { return "Bearer " + cluster_.token(); }}, Clock::real()};
   std::vector<std::string> names_;
   std::vector<Row> rows_;
   Row answers_{"answers to a PATCH of each node", {}, {}};

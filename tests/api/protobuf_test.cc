@@ -97,7 +97,8 @@ class ProtobufOnTheServer : public ClusterTest {
    public:
     Reader(const RealCluster& cluster, const kube::NodeSelection& selection, Encoding encoding, bool streaming)
         : transport_(net::make_curl_transport({.origin = cluster.origin(), .ca_pem = cluster.certificates().ca_cert})),
-          client_(transport_, {.authorization = [token = cluster.token()] { return "Bearer " + token; }}, Clock::real()),
+          client_(transport_, {.authorization = [token = cluster.token()](const std::stop_token&) { return "Bearer " + token; }},
+                  Clock::real()),
           // Two a page, so that there are several.
           node_reader_(client_, {"nodes", "/api/v1/nodes"}, kube::make_node_decoder(selection), nodes, Clock::real(),
                        {.streaming = streaming, .page_size = 2},
@@ -173,7 +174,8 @@ TEST_F(ProtobufOnTheServer, SaysTheSameAsJsonInStreamingLists) { expect_equal(tr
 
 TEST_F(ProtobufOnTheServer, SaysWhyItRefusesInWordsThatAreRead) {
   const auto transport = net::make_curl_transport({.origin = cluster().origin(), .ca_pem = cluster().certificates().ca_cert});
-  kube::Client client(*transport, {.authorization = [this] { return "Bearer " + cluster().token(); }}, Clock::real());
+  kube::Client client(*transport, {.authorization = [this](const std::stop_token&) { return "Bearer " + cluster().token(); }},
+                      Clock::real());
   const auto answer = client.send({.path = "/api/v1/nodes/nobody",
                                    .headers = {{"Accept", kube::accept_object(kube::Detail::kMetadata, Encoding::kProtobuf)}}},
                                   {});
