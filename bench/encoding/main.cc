@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "api/cluster.h"
+#include "api/real_cluster.h"
 #include "kube/client.h"
 #include "kube/protobuf_splitters.h"
 #include "kube/reflector.h"

@@ -137,7 +137,10 @@ void Simulation::shut() {
 }
 
 Result<> Simulation::open_again() {
-  return run_on_loop([this](ApiServer&) { return server_->open_again(); });
+  return run_on_loop([this](ApiServer& api) {
+    api.forget_counters();
+    return server_->open_again();
+  });
 }
 
 void Simulation::set_filter(Filter filter) {

@@ -95,8 +95,8 @@ class ProtobufOnTheServer : public ClusterTest {
   // A reader of nodes and one of pods, in one encoding, until it is destroyed.
   class Reader {
    public:
-    Reader(const RealCluster& cluster, const kube::NodeSelection& selection, Encoding encoding, bool streaming)
-        : transport_(net::make_curl_transport({.origin = cluster.origin(), .ca_pem = cluster.certificates().ca_cert})),
+    Reader(const Cluster& cluster, const kube::NodeSelection& selection, Encoding encoding, bool streaming)
+        : transport_(net::make_curl_transport({.origin = cluster.origin(), .ca_pem = cluster.ca_cert()})),
           client_(transport_, {.authorization = [token = cluster.token()](const std::stop_token&) { return "Bearer " + token; }},
                   Clock::real()),
           // Two a page, so that there are several.
@@ -147,6 +147,9 @@ class ProtobufOnTheServer : public ClusterTest {
     admin().merge_patch(path_of_pod("driver") + "/status", readiness(kReady));
     admin().remove(path_of_pod("dcgm"));
     admin().create_pod(dcgm_pod(3, kReady, {"dcgm", "odd"}));
+    const Json last = {{"metadata", {{"labels", {{"last", "change"}}}}}};
+    admin().merge_patch("/api/v1/nodes/later", last);
+    admin().merge_patch(path_of_pod("dcgm"), last);
   }
 
   void expect_equal(bool streaming) {
@@ -155,8 +158,9 @@ class ProtobufOnTheServer : public ClusterTest {
     Reader protobuf(cluster(), all_, Encoding::kProtobuf, streaming);
     ASSERT_TRUE(soon([&] { return json.synced() && protobuf.synced(); }));
     change_objects();
-    const auto has_all = [](const Reader& reader) {  // that is, the last change of each
-      return reader.nodes.seen().back().starts_with("+later ") && reader.pods.seen().back().starts_with("+gpu-operator/dcgm ");
+    const auto has_all = [](const Reader& reader) {
+      const auto is_last = [](const std::string& record) { return record.find("\nlast=change\n") != std::string::npos; };
+      return is_last(reader.nodes.seen().back()) && is_last(reader.pods.seen().back());
     };
     ASSERT_TRUE(soon([&] { return has_all(json) && has_all(protobuf); }));
     EXPECT_EQ(protobuf.nodes.seen(), json.nodes.seen());
@@ -173,7 +177,7 @@ TEST_F(ProtobufOnTheServer, SaysTheSameAsJsonInPagesAndWatches) { expect_equal(f
 TEST_F(ProtobufOnTheServer, SaysTheSameAsJsonInStreamingLists) { expect_equal(true); }
 
 TEST_F(ProtobufOnTheServer, SaysWhyItRefusesInWordsThatAreRead) {
-  const auto transport = net::make_curl_transport({.origin = cluster().origin(), .ca_pem = cluster().certificates().ca_cert});
+  const auto transport = net::make_curl_transport({.origin = cluster().origin(), .ca_pem = cluster().ca_cert()});
   kube::Client client(*transport, {.authorization = [this](const std::stop_token&) { return "Bearer " + cluster().token(); }},
                       Clock::real());
   const auto answer = client.send({.path = "/api/v1/nodes/nobody",
