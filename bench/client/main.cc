@@ -137,6 +137,7 @@ struct CountingSink final : kube::Sink<kube::Node> {
     ++applied;
   }
   void remove(const kube::Node& last) override { view.remove(last); }
+  void unreadable(const kube::Node& who) override { view.unreadable(who); }
   void list_ends(const kube::ResourceVersion& version) override { view.list_ends(version); }
 };
 
@@ -147,7 +148,8 @@ class Reader {
       : config_(kube::load_kubeconfig(kubeconfig.string()).value()),
         credentials_(config_, Clock::real()),
         transport_(net::make_curl_transport(config_.endpoint)),
-        client_(transport_, {.authorization = [this] { return credentials_.authorization(); }}, Clock::real()),
+        client_(transport_, {.authorization = [this](const std::stop_token& stop) { return credentials_.authorization(stop); }},
+                Clock::real()),
         reflector_(client_, kube::Resource{"nodes", "/api/v1/nodes"}, kube::make_node_decoder(selection()), sink, Clock::real()),
         thread_([this](const std::stop_token& stop) { reflector_.run(stop); }) {}
 

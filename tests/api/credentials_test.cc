@@ -105,7 +105,7 @@ TEST_F(CredentialsApi, ImpersonationIsWhatTheServerSees) {
   write_ca();
   LabelerProcess labeler(folder(),
                          {"--kubeconfig", kubeconfig("ca.crt", fmt::format("{{token: {}, as: jane}}", cluster().token()))});
-  await_trouble(labeler, "User \\\"jane\\\" cannot list");
+  await_trouble(labeler, "User \\\"jane\\\" cannot watch");  // a streaming list
   labeler.stop();
 }
 
