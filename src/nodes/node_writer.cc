@@ -177,9 +177,7 @@ void NodeWriter::resume() {
   for (const NodeName& name : fenced_.with([](auto& names) { return std::exchange(names, {}); })) wake_(name);
 }
 
-net::Header NodeWriter::accept() const {
-  return {"Accept", std::string(kube::accept_object(kube::detail_of(options_.selection)))};
-}
+net::Header NodeWriter::accept() const { return {"Accept", kube::accept_object(kube::detail_of(options_.selection))}; }
 
 // Another node's body would put that node into the view under a write of ours.
 Result<Node> NodeWriter::node_in(const net::Response& answer, const NodeName& name) const {
