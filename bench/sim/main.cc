@@ -24,7 +24,7 @@ struct Options {
   int big_fleet = 100'000;      // 0: left out
 };
 
-constexpr int kBatch = 500;     // changes made at a time; the watchers are at most two batches behind
+constexpr int kBatch = 100;     // changes made at a time; the watchers are at most two batches behind
 
 // What one round took of the server.
 struct Cost {

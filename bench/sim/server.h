@@ -28,7 +28,7 @@ class ServerProcess {
   double start_seconds() const { return started_.seconds; }      // from nothing to listening with all objects, wall time
   std::string node(int number) const;                            // a node's name, from 0
   int nodes() const { return plan_.nodes; }
-  // Some nodes change as kubelets' reports change them, one after another; more than the clients will have read.
+  // So many nodes change as kubelets' reports change them, one after another; watches are told after that.
   void change(int count);
   double cpu() const;           // seconds so far, all threads
   Memory memory() const { return memory_of(pid_); }
