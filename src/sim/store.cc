@@ -33,8 +33,6 @@ void Shelf::forget(std::size_t count) {
 }
 
 void Shelf::add(Change change, std::size_t most) {
-  // Watches that keep up share one text per change; those further behind write it again, so that memory stays bounded.
-  constexpr std::size_t kTextsKept = 2'000;
   changes_.push_back(std::move(change));
   if (changes_.size() > kTextsKept) changes_[changes_.size() - 1 - kTextsKept].text = nullptr;
   if (changes_.size() > most) forget(changes_.size() - most);

@@ -25,7 +25,7 @@ struct Change {
   Doc before;                                     // null: created
   Doc after;                                      // of a deletion: the last state, with the deletion's version
   bool deleted = false;
-  std::shared_ptr<const std::string> text = nullptr;      // the whole object as JSON, once some watch has asked for it
+  std::shared_ptr<const std::string> text = nullptr;      // the whole object as JSON, while several watches want it
 };
 
 // Told of each change of its kind.
@@ -48,11 +48,16 @@ class Shelf {
   // The first change after a version; nullopt: some change after it is forgotten.
   std::optional<std::uint64_t> change_after(std::uint64_t version) const;
 
+  // Watches that keep up share one text per change; one alone, and those further behind, write it without keeping it: 50,000
+  // texts would be 850 MB.
+  bool keeps_text(std::uint64_t number) const { return listeners_.size() > 1 && end_change() - number <= kTextsKept; }
+
   void listen(ChangeListener* listener) { listeners_.insert(listener); }
   void unlisten(ChangeListener* listener) { listeners_.erase(listener); }
 
  private:
   friend class Store;
+  static constexpr std::size_t kTextsKept = 2'000;
   void add(Change change, std::size_t most);
   void forget(std::size_t count);
 
