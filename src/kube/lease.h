@@ -54,7 +54,8 @@ class Lease {
  public:
   Lease(Client& client, LeaseOptions options, Clock& clock);
 
-  // Takes, keeps and takes back the lease until stopped. kDenied: we have no right to it, and so must not write at all.
+  // Takes, keeps and takes back the lease until stopped. kDenied: from the start we have no right to it, and so must not write at
+  // all; a right that is gone later (a server that has just started may say so for a moment) is trouble like any other.
   Result<> run(const std::stop_token& stop);
   // One round of run(): how long until the next.
   Result<Duration> step(const std::stop_token& stop);
@@ -65,7 +66,7 @@ class Lease {
   bool held() const;
   // Taken less than `span` ago: a write that the last holder had sent may still land.
   bool taken_within(Duration span) const;
-  std::string holder() const;         // as last seen; empty: nobody, or not read yet
+  std::string holder() const;  // as last seen; empty: nobody, or not read yet
 
  private:
   Result<bool> take_or_renew(const std::stop_token& stop);
@@ -83,10 +84,11 @@ class Lease {
   Client& client_;
   const LeaseOptions options_;
   Clock& clock_;
-  std::optional<Json> ours_;                         // the lease as our last write left it; run()'s thread, and after it
+  std::optional<Json> ours_;  // the lease as our last write left it; run()'s thread, and after it
   std::optional<LeaseSighting> seen_;
-  bool noted_ = false;                               // what on_change was told last
-  bool in_trouble_ = false;                          // said so
+  bool noted_ = false;  // what on_change was told last
+  bool answered_ = false;  // the server has let us read or write it
+  bool in_trouble_ = false;  // said so
   std::atomic<MonoTime> valid_until_{MonoTime::min()};
   std::atomic<MonoTime> taken_{MonoTime::min()};
   Guarded<std::string> holder_;

@@ -74,6 +74,7 @@ Outcome NodeWriter::apply(const NodeName& name, const Plan& plan, const std::sto
     }
     switch (const Error& error = answer.error(); error.code) {
       case ErrorCode::kCancelled: return Stopped{};
+      case ErrorCode::kFenced: continue;  // the next round waits behind the fence
       case ErrorCode::kNotFound: return freshest_.missing(name), forget(name), Outcome{Gone{}};
       case ErrorCode::kConflict: {
         // News, not overload: at once the first time, then apart from the others that write this node.
@@ -193,7 +194,7 @@ Result<Node> NodeWriter::patch(const NodeName& name, const NodePatch::Body& body
                        .headers = {{"Content-Type", "application/merge-patch+json"}, accept()},
                        .body = body.json,
                        .timeout = 30s};
-  const auto answer = client_.send(std::move(request), stop);
+  const auto answer = client_.send(std::move(request), stop, options_.fence.may_write);
   for (const NodeName& next : flight_.with([&](FlightLimit& flight) { return flight.leave(load_of(answer)); })) wake_(next);
   notice(name, "PATCH", answer);
   if (!answer) return tl::unexpected(answer.error());
@@ -205,6 +206,7 @@ Result<Node> NodeWriter::patch(const NodeName& name, const NodePatch::Body& body
 
 // Counts the request, and says once when the way to the server is shut and once when it is open again.
 void NodeWriter::notice(const NodeName& name, std::string_view verb, const Result<net::Response>& answer) {
+  if (!answer && answer.error().code == ErrorCode::kFenced) return;
   options_.on_attempt({name, verb, answer ? nullptr : &answer.error()});
   // Neither says that the server is there again, nor that it is not.
   if (!answer && (answer.error().code == ErrorCode::kCancelled || answer.error().code == ErrorCode::kTimeout)) return;

@@ -404,6 +404,19 @@ TEST_F(NodeWriterAnswers, TheFenceFallsBetweenAConflictAndTheNextTry) {
   EXPECT_EQ(verbs(), (Verbs{"PATCH", "GET"}));
 }
 
+TEST_F(NodeWriterAnswers, TheFenceIsAskedAgainAfterCredentialsWereWaitedFor) {
+  bool leads = true;
+  kube::Client client(transport_, {.authorization = [&](const auto&) { return leads = false, Result<std::string>("Bearer x"); }},
+                      clock_);
+  NodeWriter writer(
+      client, view_, clock_,
+      {.field_manager = "labeler", .selection = selection_, .qps = -1, .fence = {.may_write = [&] { return leads; }}},
+      [](const NodeName&) {});
+  watch_shows(node_json(5));
+  EXPECT_EQ(std::get<Later>(writer.apply(n1, label_wanted, {})).reason, Later::Reason::kFenced);
+  EXPECT_EQ(verbs(), Verbs{});
+}
+
 TEST_F(NodeWriterAnswers, JustAfterTheLeaseWasTakenEveryBodyIsGuarded) {
   bool young = true;
   writer_ = make_writer(
