@@ -1,6 +1,7 @@
 // Requests and answers, each as recorded from a real kube-apiserver 1.36.
 #include "sim/api_server.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -436,6 +437,56 @@ TEST_F(Api, DiscoveryNamesEachResource) {
   EXPECT_EQ(get("/apis/apps").json()["preferredVersion"]["groupVersion"], "apps/v1");
   EXPECT_THAT(get("/api/v1").body, HasSubstr(R"("name":"nodes/status")"));
   EXPECT_EQ(get("/apis/apps/v2").reason(), "NotFound");
+}
+
+// ---- Odd requests -------------------------------------------------------------------------------------------------------------
+
+TEST_F(Api, ADryRunThatTheBodyAsksForDeletesNothing) {
+  node("a");
+  const std::string dry_run = R"({"kind":"DeleteOptions","apiVersion":"v1","dryRun":["All"]})";
+  EXPECT_EQ(call("DELETE", "/api/v1/nodes/a", dry_run).status, 200);
+  EXPECT_EQ(call("DELETE", "/api/v1/nodes", dry_run).status, 200);
+  EXPECT_EQ(get("/api/v1/nodes/a").status, 200);
+  EXPECT_EQ(call("DELETE", "/api/v1/nodes/a", R"({"dryRun":[]})").status, 200);
+  EXPECT_EQ(get("/api/v1/nodes/a").status, 404);
+}
+
+TEST_F(Api, DeleteOptionsThatAreNoneDeleteNothing) {
+  node("a");
+  for (const char* path : {"/api/v1/nodes/a", "/api/v1/nodes"}) {
+    for (const char* body : {"[]", "5", "null", R"("x")", R"({"dryRun":"All"})", R"({"dryRun":{}})"}) {
+      EXPECT_EQ(call("DELETE", path, body).status, 400) << path << body;
+    }
+    EXPECT_EQ(call("DELETE", path, R"({"dryRun":["Some"]})").status, 422);
+  }
+  EXPECT_EQ(get("/api/v1/nodes/a").status, 200);
+}
+
+TEST_F(Api, ATimeBeyondAllMeasureEndsNoWatchAtOnce) {
+  for (const char* seconds : {"9223372036", "9223372037", "9223372036854775807"}) {
+    const auto watch = open("GET", fmt::format("/api/v1/nodes?watch=1&timeoutSeconds={}", seconds));
+    run_timers(24h);
+    watch->read();
+    EXPECT_FALSE(watch->ended) << seconds;
+  }
+}
+
+TEST_F(Api, WordsThatClientsMakeUpAreNotCountedOneByOne) {
+  const auto make_up = [&](int i) {
+    const std::map<std::string, std::string> anonymous = {{"authorization", ""}};
+    call(fmt::format("M{}", i), "/api/v1/nodes/a");
+    get(fmt::format("/api/v1/resource{}", i));
+    get(fmt::format("/apis/group{}/v{}/nodes", i, i));
+    get(fmt::format("/api/v1/nodes/a/sub{}", i));
+    get(fmt::format("/livez/check%22%0a{}", i));
+    get(fmt::format("/livez{}", i));
+    call("GET", fmt::format("/path{}", i), "", anonymous);
+    call("GET", fmt::format("/api/v1/resource{}", i), "", anonymous);
+  };
+  make_up(0);
+  const std::size_t kinds = server.counters().all().size();
+  for (int i = 1; i < 20; ++i) make_up(i);
+  EXPECT_EQ(server.counters().all().size(), kinds);
 }
 
 }  // namespace
