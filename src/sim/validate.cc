@@ -328,6 +328,10 @@ Causes check_new(const Resource& resource, const Doc& object) {
   } else {
     add_invalid(causes, "metadata.name", name, resource.kind == "Namespace" ? check_dns_label(name) : check_subdomain(name));
   }
+  if (resource.namespaced) {
+    const std::string_view space = object.at({"metadata", "namespace"}).text();
+    add_invalid(causes, "metadata.namespace", space, check_dns_label(space));
+  }
   append(causes, check_content(resource, object, {}));
   return causes;
 }
