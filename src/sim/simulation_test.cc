@@ -166,5 +166,25 @@ TEST(Simulation, LeavesTheKubeconfigOfARealClusterAlone) {
   std::filesystem::remove(file);
 }
 
+TEST(Store, ForgetsOldChangesByTheirBytesToo) {
+  Store store(1'000, 100'000);
+  const Resource& nodes = *find_resource("", "v1", "nodes");
+  const Shelf& shelf = store.shelf(nodes);
+  const auto put = [&](int count, std::size_t bytes) {
+    for (int i = 0; i < count; ++i) {
+      const Json node = {{"metadata", {{"name", "a"}, {"annotations", {{"x", std::to_string(i) + std::string(bytes, 'y')}}}}}};
+      store.put(nodes, "a", Doc::from(node));
+    }
+    return shelf.end_change() - shelf.first_change();
+  };
+  EXPECT_EQ(put(20, 10), 20U);
+  const auto kept = put(50, 10'000);
+  EXPECT_GE(kept, 5U);
+  EXPECT_LE(kept, 10U);
+  EXPECT_FALSE(shelf.change_after(1)) << "a watch from there is told that it is too old";
+  EXPECT_EQ(put(1, 200'000), kept) << "what is replaced counts, not what is alive";
+  EXPECT_EQ(put(1, 10), 1U);
+}
+
 }  // namespace
 }  // namespace nodeward::sim

@@ -81,8 +81,14 @@ void Watch::write_change(std::string& out, Change& change) const {
   if (!is && !change.deleted) {                   // it no longer matches: as it was, with the version of the change
     plan_.form.write(out, change.before.with({"metadata", "resourceVersion"}, change.after.at({"metadata", "resourceVersion"})));
   } else if (plan_.form.is_whole()) {
-    if (change.text == nullptr) change.text = std::make_shared<const std::string>(change.after.json_text());
-    out += *change.text;
+    constexpr std::size_t kWorthSharing = 64UL << 10;     // bytes; longer texts are made for each watch, so that few are kept
+    if (change.text != nullptr) {
+      out += *change.text;
+    } else {
+      std::string text = change.after.json_text();
+      out += text;
+      if (text.size() <= kWorthSharing) change.text = std::make_shared<const std::string>(std::move(text));
+    }
   } else {
     plan_.form.write(out, change.after);
   }
