@@ -89,7 +89,9 @@ int run(const SimArguments& arguments) {
   }
   fmt::print("nodeward sim: a simulated cluster, no real one, on {}: {} nodes, {} pods\n", (*simulation)->origin(),
              count(**simulation, "nodes"), count(**simulation, "pods"));
-  if (!arguments.kubeconfig.empty()) fmt::print("  kubectl --kubeconfig {} get nodes\n", arguments.kubeconfig);
+  if (!arguments.kubeconfig.empty() && arguments.plain) fmt::print("kubectl needs TLS: it sends no token in clear text.\n");
+  if (!arguments.kubeconfig.empty() && !arguments.plain)
+    fmt::print("  kubectl --kubeconfig {} get nodes\n", arguments.kubeconfig);
   fmt::print("It keeps everything in memory and ends with Ctrl-C.\n");
   std::fflush(stdout);
   int number = 0;

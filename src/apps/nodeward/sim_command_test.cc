@@ -130,5 +130,17 @@ TEST_F(SimCommand, ASignalEndsAStartThatDoesNotGetOn) {
   EXPECT_EQ(WTERMSIG(status), SIGTERM);
 }
 
+TEST_F(SimCommand, PromisesNoKubectlInClearText) {
+  FILE* pipe = ::popen(
+      (std::string("timeout -s TERM 1 ") + kProgram + " sim --plain --write-kubeconfig " + (folder_ / "plain").string() + " 2>&1")
+          .c_str(),
+      "r");
+  std::string output;
+  char line[512];
+  while (std::fgets(line, sizeof line, pipe) != nullptr) output += line;
+  ::pclose(pipe);
+  EXPECT_THAT(output, AllOf(HasSubstr("kubectl needs TLS"), testing::Not(HasSubstr("kubectl --kubeconfig"))));
+}
+
 }  // namespace
 }  // namespace nodeward::apps
