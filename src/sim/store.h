@@ -25,6 +25,7 @@ struct Change {
   Doc before;                                     // null: created
   Doc after;                                      // of a deletion: the last state, with the deletion's version
   bool deleted = false;
+  std::size_t bytes = 0;                          // that only this remembers, about
   std::shared_ptr<const std::string> text = nullptr;      // the whole object as JSON, while several watches want it
 };
 
@@ -58,11 +59,12 @@ class Shelf {
  private:
   friend class Store;
   static constexpr std::size_t kTextsKept = 2'000;
-  void add(Change change, std::size_t most);
+  void add(Change change, std::size_t most, std::size_t most_bytes);
   void forget(std::size_t count);
 
   Objects objects_;
   std::deque<Change> changes_;
+  std::size_t bytes_ = 0;                         // of all of them
   std::uint64_t forgotten_ = 0;                   // how many changes
   std::uint64_t forgotten_version_ = 0;           // of the newest of them
   std::unordered_set<ChangeListener*> listeners_;
@@ -73,7 +75,9 @@ std::string object_key(std::string_view space, std::string_view name);
 
 class Store {
  public:
-  explicit Store(std::size_t most_changes = 50'000) : most_changes_(most_changes) {}     // remembered per resource
+  // What is remembered per resource.
+  explicit Store(std::size_t most_changes = 50'000, std::size_t most_bytes = 512UL << 20)
+      : most_changes_(most_changes), most_bytes_(most_bytes) {}
 
   std::uint64_t version() const { return version_; }
   Shelf& shelf(const Resource& resource);
@@ -105,6 +109,7 @@ class Store {
 
  private:
   const std::size_t most_changes_;
+  const std::size_t most_bytes_;
   std::uint64_t version_ = 1;
   std::map<const Resource*, Shelf> shelves_;
 };
