@@ -178,6 +178,7 @@ FaultReply read_reply(Fields fields) {
 FaultMatch read_match(Fields fields) {
   FaultMatch on{.verb = fields.text("verb"),
                 .path = fields.text("path"),
+                .query_has = fields.text("query_has"),
                 .body_has = fields.text("body_has"),
                 .nth = fields.whole("nth", 1, 1'000'000'000),
                 .after = fields.time("after_ms")};
@@ -195,7 +196,7 @@ FaultMatch read_match(Fields fields) {
 }
 
 FaultRule read_rule(Fields fields) {
-  FaultRule rule{.on = read_match(fields.member("on")), .replies = {}, .repeat = fields.flag("repeat")};
+  FaultRule rule{.on = read_match(fields.member("on")), .repeat = fields.flag("repeat")};
   for (Fields& reply : fields.list("replies")) rule.replies.push_back(read_reply(std::move(reply)));
   if (rule.replies.empty()) fields.refuse("replies", "has none");
   fields.end();
@@ -247,8 +248,7 @@ FaultScript::Generated read_generated(Fields fields) {
 }
 
 FaultScript read_script(Fields fields) {
-  FaultScript script{
-      .objects = fields.texts("objects"), .generated = {}, .rules = {}, .timeline = {}, .rate = {}, .token_file = {}};
+  FaultScript script{.objects = fields.texts("objects")};
   for (const char* prose : {"about", "wanted", "variants"}) fields.has(prose);
   if (fields.has("objects_generated")) script.generated = read_generated(fields.member("objects_generated"));
   for (Fields& rule : fields.list("rules")) script.rules.push_back(read_rule(std::move(rule)));

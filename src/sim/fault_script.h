@@ -46,6 +46,7 @@ struct FaultReply {
 struct FaultMatch {  // what is not given matches everything
   std::string verb = {};  // GET, LIST, WATCH, POST, PUT, PATCH or DELETE
   std::string path = {};  // without the query
+  std::string query_has = {};  // part of a \"name=value\" of the query, decoded
   std::string body_has = {};  // "metadata.labels": the JSON body has this member
   std::string header = {};  // in lower case, with header_value
   std::string header_value = {};
@@ -54,8 +55,8 @@ struct FaultMatch {  // what is not given matches everything
 };
 
 struct FaultRule {
-  FaultMatch on;
-  std::vector<FaultReply> replies;  // one for each request, in turn; then the rule is used up,
+  FaultMatch on = {};
+  std::vector<FaultReply> replies = {};  // one for each request, in turn; then the rule is used up,
   bool repeat = false;  // or begins anew
 };
 
@@ -95,13 +96,13 @@ struct FaultScript {
     std::string content;
   };
 
-  std::vector<std::string> objects;  // files
-  std::optional<Generated> generated;
-  std::vector<FaultRule> rules;
-  std::vector<TimelineStep> timeline;
+  std::vector<std::string> objects = {};  // files
+  std::optional<Generated> generated = {};
+  std::vector<FaultRule> rules = {};
+  std::vector<TimelineStep> timeline = {};
   double status_patches_per_node_per_s = 0;  // of other clients, all the time
-  std::optional<Rate> rate;  // of the client's writes
-  std::vector<TokenStep> token_file;
+  std::optional<Rate> rate = {};  // of the client's writes
+  std::vector<TokenStep> token_file = {};
 
   // The same with all times `factor` as long, but for what headers say.
   FaultScript stretched(double factor) const;

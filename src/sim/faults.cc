@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/text.h"
@@ -28,6 +29,12 @@ bool has_member(const std::string& body, const std::string& dotted) {
     at = &(*at)[key];
   }
   return true;
+}
+
+bool query_has(const std::string& target, const std::string& part) {
+  const Query query = parse_target(target).query;
+  return std::any_of(query.values.begin(), query.values.end(),
+                     [&](const auto& value) { return (value.first + "=" + value.second).find(part) != std::string::npos; });
 }
 
 // An exchange whose answer goes through other hands first. For answers that are whole when they are made: no watch.
@@ -91,6 +98,7 @@ class Faults::Play : public std::enable_shared_from_this<Play> {
   bool matches(const FaultMatch& on, const Asked& asked) const {
     return (on.verb.empty() || on.verb == asked.verb) && (on.path.empty() || on.path == asked.path) && on.after <= asked.at &&
            (on.header.empty() || asked.request.header(on.header) == on.header_value) &&
+           (on.query_has.empty() || query_has(asked.request.target, on.query_has)) &&
            (on.body_has.empty() || has_member(asked.request.body, on.body_has));
   }
 

@@ -130,6 +130,7 @@ TEST_F(FaultsOnAServer, TheFirstRuleThatMatchesAnswersAndEachCountsEveryRequest)
   play(R"([{"on": {"verb": "PATCH", "nth": 2}, "replies": [{"status": 502}]},
            {"on": {"verb": "PATCH", "nth": 3}, "replies": [{"status": 504}]},
            {"on": {"body_has": "metadata.annotations"}, "repeat": true, "replies": [{"status": 422, "body": "invalid"}]},
+           {"on": {"query_has": "Selector=a in (b"}, "replies": [{"status": 418}]},
            {"on": {"header": "authorization: Bearer else"}, "replies": [{"status": 401}]}])");
   EXPECT_EQ(status(), 200);
   EXPECT_EQ(status(), 502);
@@ -137,6 +138,7 @@ TEST_F(FaultsOnAServer, TheFirstRuleThatMatchesAnswersAndEachCountsEveryRequest)
   EXPECT_EQ(status(R"({"metadata":{"annotations":{}}})"), 422);
   EXPECT_EQ(status(R"({"metadata":{"annotations":{}}})"), 422);
   EXPECT_EQ(status(), 200);
+  EXPECT_EQ(transport_->send({.path = "/api/v1/pods?labelSelector=a%20in%20%28b,c%29"}, {})->status, 418);
 }
 
 TEST_F(FaultsOnAServer, AnotherClientsChangeComesFirst) {

@@ -67,7 +67,7 @@ class R05 : public ProgramOnSim {
   static sim::FaultScript worst(int times = 1) {
     auto storm = script("conflict-storm");
     for (int i = 0; i < kNodes; ++i) {
-      sim::FaultRule rule{.on = {.verb = "PATCH", .path = fmt::format("/api/v1/nodes/gpu-s-{:03}", i)}, .replies = {}};
+      sim::FaultRule rule{.on = {.verb = "PATCH", .path = fmt::format("/api/v1/nodes/gpu-s-{:03}", i)}};
       rule.replies.assign(static_cast<std::size_t>(times), {.first_change = sim::NodeChange{.status = {{"phase", "Running"}}}});
       rule.replies.back().first_change->status["phase"] = "Pending";
       storm.rules.push_back(std::move(rule));
