@@ -72,7 +72,7 @@ TEST_F(R02, AServerThatFailsForAWhileLosesNothing) {
   serve_by(always({}, 503, "unavailable"));
   play(loss);
   append(kOther);
-  sleep_until(is_long() ? Duration(40s) : Duration(4s));
+  sleep_until(is_long() ? Duration(40s) : Duration(2s));
   EXPECT_THAT(outcomes(), IsEmpty());
   EXPECT_GE(answers_of(kNode).size(), 3U);
   serve_by({});
@@ -85,7 +85,7 @@ TEST_F(R02, AWriteThatNeverSucceedsIsLeftToTheNextStart) {
   loss.rules = always({.verb = "PATCH", .path = "/api/v1/nodes/gpu-a-017"}, 503, "unavailable");
   begin(loss);
   await_quarantined(kOther, 2s);
-  sleep_until(is_long() ? Duration(20s) : Duration(3s));
+  sleep_until(is_long() ? Duration(20s) : Duration(1500ms));
   EXPECT_FALSE(outcomes().contains(1));
   EXPECT_LE(stop(), 10s);
   serve_by({});
@@ -106,7 +106,7 @@ class R07 : public ProgramOnSim {
     play(refusal);
     await_quarantined(kNode, 5s);
     EXPECT_THAT(node().taints(), testing::HasSubstr("gpu.example.com/fault=fatal:NoSchedule"));
-    sleep_until(begin + (is_long() ? Duration(60s) : Duration(3s)));
+    sleep_until(begin + (is_long() ? Duration(60s) : Duration(2s)));
     const auto asked = asked_of(kNode);
     EXPECT_LE(asked.size(), 3U);
     EXPECT_EQ(asked.at(0).status, 422);
@@ -231,7 +231,7 @@ TEST_F(R32, ARefusalThatStaysIsWaitedForAndDropsNothing) {
   begin(rotation);
   serve_by(always({.verb = "PATCH"}, 401, "unauthorized"));
   append(kNode);
-  sleep_until(is_long() ? Duration(60s) : Duration(3s));
+  sleep_until(is_long() ? Duration(60s) : Duration(2s));
   const auto asked = asked_of(kNode);
   EXPECT_GE(asked.size(), 3U);
   EXPECT_LE(asked.size(), is_long() ? 11U : 6U);  // 0.2 s doubling up to 30 s
