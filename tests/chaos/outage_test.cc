@@ -52,9 +52,9 @@ TEST_F(R12, AGoAwayInABurstIsNoFailure) {
 }
 
 TEST_F(R12, EveryWriteOfABurstGetsItsOutcomeInSpiteOfARestart) {
-  const auto burst = script("goaway").stretched(is_long() ? 1 : 0.5);
+  const auto burst = script("goaway").stretched(is_long() ? 1 : 0.3);
   serve(burst);
-  start({fmt::format("--kube-api-qps={}", is_long() ? 25 : 50), "--kube-api-burst=10"});  // in mid-burst at the restart
+  start({fmt::format("--kube-api-qps={}", is_long() ? 25 : 80), "--kube-api-burst=10"});  // in mid-burst at the restart
   controller().await_ready();
   serve_by(burst.rules);
   play(burst);
