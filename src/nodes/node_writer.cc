@@ -14,7 +14,7 @@ using kube::NodeName;
 namespace {
 
 constexpr int kTries = 5;                                     // per call, conflicts only
-constexpr BackoffShape kBackoff{.first = 200ms, .most = 60s, .factor = 2.0, .jitter = 0.2};
+constexpr BackoffShape kBackoff{.first = 250ms, .most = 60s, .factor = 2.0, .jitter = 0.2};   // never below 200 ms: R16
 constexpr BackoffShape kUnauthorizedBackoff{.first = 200ms, .most = 30s, .factor = 2.0, .jitter = 0.2};
 constexpr BackoffShape kRefusedBackoff{.first = 60s, .most = 600s, .factor = 2.0, .jitter = 0.1};
 constexpr BackoffShape kGateBackoff{.first = 100ms, .most = 5s, .factor = 2.0, .jitter = 0.1};

@@ -222,6 +222,7 @@ ApiServer::User ApiServer::user_of(const wire::Request& request) const {
   if (!header.starts_with(kBearer)) return User::kAnonymous;
   const std::string_view token = trimmed(header.substr(kBearer.size()));
   if (token == options_.token) return User::kAdmin;
+  if (!options_.other_token.empty() && token == options_.other_token) return User::kAdmin;
   return !options_.powerless_token.empty() && token == options_.powerless_token ? User::kPowerless : User::kUnknown;
 }
 

@@ -56,7 +56,7 @@ Simulation::Simulation(SimulationOptions options, wire::Tls tls, const Clock& cl
       tls_(std::move(tls)),
       clock_(clock),
       listener_(listening_.get_future().share()),
-      api_({.token = options_.token, .powerless_token = options_.powerless_token, .most_changes = options_.most_changes}, clock,
+      api_({.token = options_.token, .other_token = options_.other_token, .powerless_token = options_.powerless_token, .most_changes = options_.most_changes}, clock,
            [this](Duration wait, std::function<void()> task) { listener_.get()->after(wait, std::move(task)); }),
       fleet_(api_.store(), api_.writer(), clock) {}
 
@@ -159,6 +159,8 @@ Result<> Simulation::open_again() {
     return server_->open_again();
   });
 }
+
+void Simulation::after(Duration wait, std::function<void()> task) { server_->after(wait, std::move(task)); }
 
 void Simulation::set_filter(Filter filter) {
   run_on_loop([&](ApiServer&) { filter_ = std::move(filter); });
