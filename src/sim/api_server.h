@@ -19,6 +19,7 @@ namespace nodeward::sim {
 
 struct ApiOptions {
   std::string token = {};  // may do everything
+  std::string other_token = {};  // the same; empty: there is none
   std::string powerless_token = {};  // known, but may do nothing: 403; empty: there is none
   std::size_t most_changes = 50'000;  // remembered per resource, for watches that resume
 };

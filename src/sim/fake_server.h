@@ -23,6 +23,7 @@ class FakeExchange final : public wire::Exchange {
   void wake() override { ++wakes; }
   void drop() override {}
   void goaway(int) override {}
+  void freeze() override {}
   bool gone() const override { return false; }
 
   std::optional<wire::Reply> reply;

@@ -28,6 +28,7 @@ struct SimulationOptions {
   int port = 0;                                   // 0: a free one
   bool tls = true;
   std::string token = "sim-token";
+  std::string other_token = {};                   // as good as `token`; empty: there is none
   std::string powerless_token = "sim-powerless-token";
   std::size_t most_changes = 50'000;              // remembered per resource
   double heartbeats_per_s = 0;                    // of all nodes together
@@ -58,6 +59,7 @@ class Simulation {
   void shut();                                    // every connection is closed and new ones are refused
   Result<> open_again();                          // on the same port; requests are counted from zero
   void set_filter(Filter filter);
+  void after(Duration wait, std::function<void()> task);    // on the server's thread; dropped when the server ends
 
   // Runs fn(ApiServer&) on the server's thread and returns what it returns.
   template <class Fn>

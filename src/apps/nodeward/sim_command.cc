@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <memory>
@@ -64,23 +65,33 @@ std::size_t count(sim::Simulation& simulation, std::string_view plural) {
   });
 }
 
-// The signals are blocked before any thread is made, which inherits that; then one of them is waited for.
+// "" when the flag's text is a rate; CLI::Range would take "nan".
+std::string check_rate(const std::string& text) {
+  constexpr double kMost = 1e6;
+  double rate = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rate);
+  if (error == std::errc() && end == text.data() + text.size() && rate >= 0 && rate <= kMost) return "";
+  return fmt::format("\"{}\" is no number from 0 to {}", text, kMost);
+}
+
+// A signal ends the start at once, however long that takes; from then on one is waited for. The server's thread blocks them all.
 int run(const SimArguments& arguments) {
+  std::signal(SIGPIPE, SIG_IGN);
+  const auto simulation = start(arguments);
   sigset_t stop;
   sigemptyset(&stop);
   sigaddset(&stop, SIGINT);
   sigaddset(&stop, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &stop, nullptr);
-  std::signal(SIGPIPE, SIG_IGN);
-
-  const auto simulation = start(arguments);
   if (!simulation) {
     fmt::print(stderr, "nodeward sim: {}\n", simulation.error().message);
     return 1;
   }
   fmt::print("nodeward sim: a simulated cluster, no real one, on {}: {} nodes, {} pods\n", (*simulation)->origin(),
              count(**simulation, "nodes"), count(**simulation, "pods"));
-  if (!arguments.kubeconfig.empty()) fmt::print("  kubectl --kubeconfig {} get nodes\n", arguments.kubeconfig);
+  if (!arguments.kubeconfig.empty() && arguments.plain) fmt::print("kubectl needs TLS: it sends no token in clear text.\n");
+  if (!arguments.kubeconfig.empty() && !arguments.plain)
+    fmt::print("  kubectl --kubeconfig {} get nodes\n", arguments.kubeconfig);
   fmt::print("It keeps everything in memory and ends with Ctrl-C.\n");
   std::fflush(stdout);
   int number = 0;
@@ -102,11 +113,15 @@ void add_sim_command(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   sim->add_option("--load", arguments->files, "What `kubectl get nodes,pods -o json` wrote; may be given several times")
       ->type_name("FILE");
-  sim->add_option("--nodes", arguments->nodes, "Multiply the loaded nodes until there are so many")->type_name("N");
-  sim->add_option("--pods-per-node", arguments->pods_per_node, "Give each node so many pods")->type_name("N");
+  sim->add_option("--nodes", arguments->nodes, "Multiply the loaded nodes until there are so many")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1'000'000));
+  sim->add_option("--pods-per-node", arguments->pods_per_node, "Give each node so many pods")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1'000));
   sim->add_option("--heartbeats", arguments->heartbeats, "Status updates of nodes a second, of all nodes together")
       ->type_name("PER_S")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Validator(check_rate, ""));
   sim->add_option("--write-kubeconfig", arguments->kubeconfig, "Write a kubeconfig for it once it serves")->type_name("FILE");
   sim->add_flag("--plain", arguments->plain, "Clear text instead of TLS");
   sim->callback([arguments, &exit_code] { exit_code = run(*arguments); });

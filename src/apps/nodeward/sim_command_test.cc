@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -94,6 +95,51 @@ TEST_F(SimCommand, NamesAPortInUseAndAnAddressThatIsNone) {
   EXPECT_EQ(elsewhere.exit_code, 1);
   EXPECT_THAT(elsewhere.output, HasSubstr("192.0.2.1"));
   EXPECT_EQ(run("--nodes 10").exit_code, 1) << "nothing to multiply";
+}
+
+TEST_F(SimCommand, NumbersThatAreNoneAreUsageErrors) {
+  for (const char* arguments : {"--nodes -1", "--nodes 1e9", "--nodes 1000001", "--pods-per-node -1", "--heartbeats nan",
+                                "--heartbeats inf", "--heartbeats -1", "--heartbeats 1e12", "--heartbeats x"}) {
+    const Ended ended = run("--load " + kNodes + " " + arguments);
+    EXPECT_EQ(ended.exit_code, 2) << arguments;
+    EXPECT_EQ(std::count(ended.output.begin(), ended.output.end(), '\n'), 1) << ended.output;
+    EXPECT_LT(ended.output.size(), 200U) << ended.output;
+  }
+}
+
+TEST_F(SimCommand, AFileThatIsNestedTooDeepIsRefused) {
+  const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
+  const Ended ended = run("--load " + file("deep.json", R"({"kind":"Node","apiVersion":"v1","x":)" + deep + "}"));
+  EXPECT_EQ(ended.exit_code, 1);
+  EXPECT_THAT(ended.output, HasSubstr("deep.json: nested deeper than 1000 levels"));
+}
+
+TEST_F(SimCommand, ASignalEndsAStartThatDoesNotGetOn) {
+  const std::string pipe = (folder_ / "pipe").string();
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::execl(kProgram, kProgram, "sim", "--load", pipe.c_str(), nullptr);
+    ::_exit(127);
+  }
+  std::ofstream writer(pipe);                     // opens once the other side reads
+  ::kill(pid, SIGTERM);
+  int status = 0;
+  for (int i = 0; i < 100 && ::waitpid(pid, &status, WNOHANG) == 0; ++i) ::usleep(50'000);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(WTERMSIG(status), SIGTERM);
+}
+
+TEST_F(SimCommand, PromisesNoKubectlInClearText) {
+  FILE* pipe = ::popen(
+      (std::string("timeout -s TERM 1 ") + kProgram + " sim --plain --write-kubeconfig " + (folder_ / "plain").string() + " 2>&1")
+          .c_str(),
+      "r");
+  std::string output;
+  char line[512];
+  while (std::fgets(line, sizeof line, pipe) != nullptr) output += line;
+  ::pclose(pipe);
+  EXPECT_THAT(output, AllOf(HasSubstr("kubectl needs TLS"), testing::Not(HasSubstr("kubectl --kubeconfig"))));
 }
 
 }  // namespace

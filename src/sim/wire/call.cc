@@ -42,6 +42,10 @@ void Call::goaway(int minus) {
   protocol_->goaway(*this, minus);
 }
 
+void Call::freeze() {
+  if (!gone()) protocol_->freeze();
+}
+
 Reply too_large(std::size_t most_body) {
   return {
       .status = 413,

@@ -23,6 +23,7 @@ class Peer {
  public:
   virtual void soon() = 0;  // produce() is to be called at the end of this turn
   virtual void drop() = 0;  // the connection ends now, with a reset
+  virtual void freeze() = 0;
   virtual void handle(std::shared_ptr<Exchange> exchange) = 0;
 
  protected:
@@ -46,6 +47,7 @@ class Protocol {
   virtual void answer(Call& call) = 0;      // with call.reply
   virtual void wake(Call& call) = 0;
   virtual void drop() = 0;
+  virtual void freeze() = 0;
   virtual void goaway(Call& call, int minus) = 0;
 };
 
@@ -58,6 +60,7 @@ class Call final : public Exchange, public std::enable_shared_from_this<Call> {
   void wake() override;
   void drop() override;
   void goaway(int minus) override;
+  void freeze() override;
   bool gone() const override { return protocol_ == nullptr; }
 
   bool answered() const { return answered_; }

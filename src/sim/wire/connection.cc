@@ -56,9 +56,14 @@ void Connection::drop() {
   die();
 }
 
+void Connection::freeze() {
+  frozen_ = true;
+  soon();
+}
+
 void Connection::ready(std::uint32_t events) {
   if (dead_) return;
-  if ((events & EPOLLIN) != 0) {
+  if ((events & EPOLLIN) != 0 && !frozen_) {
     read_socket();
   } else if ((events & (EPOLLERR | EPOLLHUP)) != 0) {
     die();
@@ -110,6 +115,7 @@ void Connection::speak(std::unique_ptr<Protocol> protocol) {
 void Connection::settle() {
   due_ = false;
   if (dead_) return;
+  if (frozen_) return set_interest();
   if (blocked_ || backlog() >= kLow) write_socket();
   if (!dead_ && backlog() < kLow) {
     fill_out();
@@ -172,8 +178,8 @@ void Connection::say_goodbye() {
 }
 
 void Connection::set_interest() {
-  const bool reads = leaving_ || (backlog() < kFull && (!protocol_ || protocol_->wants_input()));
-  const std::uint32_t wanted = (reads ? EPOLLIN : 0U) | (blocked_ ? EPOLLOUT : 0U);
+  const bool reads = !frozen_ && (leaving_ || (backlog() < kFull && (!protocol_ || protocol_->wants_input())));
+  const std::uint32_t wanted = (reads ? EPOLLIN : 0U) | (blocked_ && !frozen_ ? EPOLLOUT : 0U);
   if (wanted == interest_) return;
   interest_ = wanted;
   shared_.loop.rewatch(fd_, *this, wanted);

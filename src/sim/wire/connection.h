@@ -46,6 +46,7 @@ class Connection final : public Loop::Watcher, public Peer, public std::enable_s
   void ready(std::uint32_t events) override;
   void soon() override;
   void drop() override;
+  void freeze() override;
   void handle(std::shared_ptr<Exchange> exchange) override { shared_.handler(std::move(exchange)); }
 
  private:
@@ -81,6 +82,7 @@ class Connection final : public Loop::Watcher, public Peer, public std::enable_s
   bool due_ = false;
   bool more_ = false;                   // the protocol may have more once `out_` is sent
   bool cut_short_ = false;              // TLS has ended: send what there is and close
+  bool frozen_ = false;                 // neither reads nor writes, until the client gives it up
   bool leaving_ = false;                // our side is closed: what still comes is read and forgotten
   bool dead_ = false;
 };

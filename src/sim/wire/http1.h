@@ -28,6 +28,7 @@ class Http1 final : public Protocol {
   void answer(Call& call) override;
   void wake(Call& call) override;
   void drop() override { peer_.drop(); }
+  void freeze() override { peer_.freeze(); }
   void goaway(Call& call, int minus) override;
 
  private:

@@ -56,6 +56,8 @@ class Exchange {
   // in ids an odd number would mean no stream). Closes when those have ended. This one is still to be answered when minus is 0.
   // HTTP/1.1: the connection closes after this answer, and without it when minus is more.
   virtual void goaway(int minus) = 0;
+  // From here on nothing passes on the connection in either direction, and it stays open: a path that died without a word.
+  virtual void freeze() = 0;
   virtual bool gone() const = 0;  // the client has given up, or the connection is closed
 };
 
