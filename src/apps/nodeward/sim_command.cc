@@ -113,10 +113,11 @@ void add_sim_command(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   sim->add_option("--load", arguments->files, "What `kubectl get nodes,pods -o json` wrote; may be given several times")
       ->type_name("FILE");
-  sim->add_option("--nodes", arguments->nodes, "Multiply the loaded nodes until there are so many")
+  sim->add_option("--nodes", arguments->nodes, "Copy the loaded nodes, without their pods, until there are so many")
       ->type_name("N")
       ->check(CLI::Range(0, 1'000'000));
-  sim->add_option("--pods-per-node", arguments->pods_per_node, "Give each node so many pods")
+  sim->add_option("--pods-per-node", arguments->pods_per_node,
+                  "Give each node so many more pods, copies of the loaded ones in turns")
       ->type_name("N")
       ->check(CLI::Range(0, 1'000));
   sim->add_option("--heartbeats", arguments->heartbeats, "Status updates of nodes a second, of all nodes together")
