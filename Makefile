@@ -1,6 +1,6 @@
 # Every way to build and test; each recipe is one script or one preset. `make` alone prints this list.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-long asan tsan conformance fuzz-smoke bench lint format clean
+.PHONY: help setup build demo demo-real test test-long asan tsan conformance fuzz-smoke bench lint format clean
 
 help:         ## Print this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -8,8 +8,10 @@ setup:        ## Install what is missing: Debian 12 packages, Go for the real AP
 	@scripts/setup.sh
 build: setup  ## Build the programs into build/release/bin
 	@scripts/build.sh release
-demo: setup   ## See it work on a throw-away cluster of its own (your KUBECONFIG is never touched)
-	@scripts/demo.sh
+demo: setup   ## See it work on a simulated cluster, in seconds; NODES=10000 shows a fleet (your KUBECONFIG is never touched)
+	@scripts/demo.sh $(if $(NODES),--nodes "$(NODES)")
+demo-real: setup    ## The same on a real API server of its own
+	@scripts/demo.sh --real
 test: setup   ## Run all tests; the last line is the sum (some of them: scripts/test.sh FILTER)
 	@scripts/test.sh
 test-long: setup  ## The same with the long forms

@@ -1,9 +1,14 @@
 #!/usr/bin/env bash
 # The demo of the README: builds what it needs, then runs it on a cluster of its own. No cluster that KUBECONFIG names is touched.
+#   scripts/demo.sh [--nodes N | --real]        --real needs Go once, to build the real API server
 . "$(dirname "${BASH_SOURCE[0]}")/env.sh"
 unset KUBECONFIG
 
 "$NW_ROOT/scripts/build.sh" release labeler fault-quarantine demo >&2
-NODEWARD_TESTBED=$("$NW_ROOT/scripts/testbed.sh")
-export NODEWARD_TESTBED
-exec "$NW_ROOT/build/release/tools/demo/demo"
+case " $* " in
+  *" --real "*)
+    NODEWARD_TESTBED=$("$NW_ROOT/scripts/testbed.sh")
+    export NODEWARD_TESTBED
+    ;;
+esac
+exec "$NW_ROOT/build/release/tools/demo/demo" "$@"

@@ -11,7 +11,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "api/cluster.h"
+#include "api/real_cluster.h"
 #include "base/text.h"
 #include "cordons/latency.h"
 #include "writes/figures.h"

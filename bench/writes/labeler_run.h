@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "api/child.h"
-#include "api/cluster.h"
+#include "api/real_cluster.h"
 #include "writes/process.h"
 
 namespace nodeward::bench {

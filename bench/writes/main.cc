@@ -11,7 +11,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "api/cluster.h"
+#include "api/real_cluster.h"
 #include "writes/figures.h"
 #include "writes/fleet.h"
 #include "writes/labeler_run.h"

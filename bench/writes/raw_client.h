@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "api/cluster.h"
+#include "api/real_cluster.h"
 
 namespace nodeward::bench {
 

@@ -17,6 +17,7 @@ std::string_view to_string(ErrorCode code) {
     case ErrorCode::kUnauthorized: return "unauthorized";
     case ErrorCode::kDenied: return "denied";
     case ErrorCode::kCancelled: return "cancelled";
+    case ErrorCode::kFenced: return "fenced";
   }
   return "unknown";
 }

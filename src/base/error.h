@@ -24,6 +24,7 @@ enum class ErrorCode {
   kUnauthorized, // who we are was not accepted: read the credentials anew
   kDenied,       // who we are is known and may not do this
   kCancelled,    // we were asked to stop
+  kFenced,       // nothing was sent: another copy of this program writes just now
 };
 
 std::string_view to_string(ErrorCode code);

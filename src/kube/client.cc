@@ -33,10 +33,11 @@ Error unanswered(const net::Request& request, Error error) {
 Client::Client(net::Transport& transport, ClientOptions options, Clock& clock)
     : transport_(transport), options_(std::move(options)), clock_(clock) {}
 
-Result<net::Response> Client::send(net::Request request, const std::stop_token& stop) {
+Result<net::Response> Client::send(net::Request request, const std::stop_token& stop, const std::function<bool()>& may_send) {
   for (bool again : {true, false}) {
     NW_TRY_ASSIGN(const std::string who, authorization(request, stop));
     const net::Request ready = prepared(request, who);
+    if (may_send && !may_send()) return fail(ErrorCode::kFenced, fmt::format("{} {}: not sent", request.method, request.path));
     auto response = transport_.send(ready, stop);
     count(ready, response ? response->status : 0);
     if (!response) return tl::unexpected(unanswered(request, response.error()));

@@ -35,8 +35,9 @@ class Client {
  public:
   Client(net::Transport& transport, ClientOptions options, Clock& clock);
 
-  // `request.path` begins with /api... ; the answer is 2xx.
-  Result<net::Response> send(net::Request request, const std::stop_token& stop);
+  // `request.path` begins with /api... ; the answer is 2xx. `may_send` is asked last of all, after credentials were waited for:
+  // false is kFenced, and nothing was sent.
+  Result<net::Response> send(net::Request request, const std::stop_token& stop, const std::function<bool()>& may_send = {});
   // The same for a list or a watch, whose body is read as it comes.
   Result<std::unique_ptr<net::Stream>> open(net::Request request, const std::stop_token& stop);
 

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "kube/answers.h"
+#include "kube/protobuf_decode.h"
 
 namespace nodeward::kube {
 namespace {
@@ -289,22 +290,31 @@ class JsonDecoder final : public Decoder<T> {
   std::string buffer_;
 };
 
+std::string accept(Detail detail, Encoding first, std::string_view metadata_kind) {
+  const std::string as = fmt::format(";as={};g=meta.k8s.io;v=v1", metadata_kind);
+  std::string types;
+  if (first == Encoding::kProtobuf) types = fmt::format("{}{},", kProtobufType, detail == Detail::kMetadata ? as : "");
+  if (detail == Detail::kMetadata) types += fmt::format("application/json{},", as);
+  return types + "application/json";
+}
+
 }  // namespace
 
-std::string_view accept_object(Detail detail) {
-  if (detail == Detail::kWhole) return "application/json";
-  return "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
+Encoding encoding_of(std::optional<std::string_view> content_type) {
+  return content_type && content_type->starts_with(kProtobufType) ? Encoding::kProtobuf : Encoding::kJson;
 }
-std::string_view accept_list(Detail detail) {
-  if (detail == Detail::kWhole) return "application/json";
-  return "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
-}
+std::string accept_object(Detail detail, Encoding first) { return accept(detail, first, "PartialObjectMetadata"); }
+std::string accept_list(Detail detail, Encoding first) { return accept(detail, first, "PartialObjectMetadataList"); }
 
 Detail detail_of(const NodeSelection& selection) { return selection.spec ? Detail::kWhole : Detail::kMetadata; }
-std::unique_ptr<Decoder<Node>> make_node_decoder(NodeSelection selection) {
+std::unique_ptr<Decoder<Node>> make_node_decoder(NodeSelection selection, Encoding encoding) {
+  if (encoding == Encoding::kProtobuf) return make_protobuf_node_decoder(std::move(selection));
   return std::make_unique<JsonDecoder<Node, NodeReader>>(NodeReader{std::move(selection)});
 }
-std::unique_ptr<Decoder<Pod>> make_pod_decoder() { return std::make_unique<JsonDecoder<Pod, PodReader>>(PodReader{}); }
+std::unique_ptr<Decoder<Pod>> make_pod_decoder(Encoding encoding) {
+  if (encoding == Encoding::kProtobuf) return make_protobuf_pod_decoder();
+  return std::make_unique<JsonDecoder<Pod, PodReader>>(PodReader{});
+}
 
 Result<ListMeta> decode_list_meta(std::string_view envelope) {
   NW_TRY_ASSIGN(const Json list, parse_json(envelope));
@@ -316,6 +326,7 @@ Result<ListMeta> decode_list_meta(std::string_view envelope) {
 }
 
 Status decode_status(std::string_view body) {
+  if (auto status = decode_protobuf_status(body)) return *std::move(status);
   if (const auto json = parse_json(body); json && text_at(*json, "kind") == "Status") return read_status(*json);
   Status status;
   const std::string_view line = body.substr(0, std::min(body.find('\n'), body.size()));

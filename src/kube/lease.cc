@@ -52,6 +52,13 @@ Result<> validate(const LeaseOptions& options) {
   if (options.name.empty() || options.name_space.empty()) {
     return fail(ErrorCode::kInvalid, "the lease needs a name and a namespace (--lease-name, --lease-namespace)");
   }
+  constexpr std::string_view kNameCharacters = "abcdefghijklmnopqrstuvwxyz0123456789-.";
+  for (const std::string* name : {&options.name, &options.name_space}) {
+    if (name->size() <= 253 && name->find_first_not_of(kNameCharacters) == name->npos) continue;
+    return fail(ErrorCode::kInvalid,
+                fmt::format("{}: \"{}\" is no name of an object; it takes lower case letters, digits, '-' and '.'",
+                            name == &options.name ? "--lease-name" : "--lease-namespace", *name));
+  }
   if (options.retry_period <= 0s || options.renew_deadline <= options.retry_period ||
       options.duration <= options.renew_deadline) {
     return fail(ErrorCode::kInvalid,
@@ -87,7 +94,8 @@ Result<> Lease::run(const std::stop_token& stop) {
 Result<Duration> Lease::step(const std::stop_token& stop) {
   note();                                            // its time may have run out since the last round
   const Result<bool> ours = take_or_renew(stop);
-  if (!ours && ours.error().code == ErrorCode::kDenied) return tl::unexpected(denied(ours.error()));
+  if (!ours && ours.error().code == ErrorCode::kDenied && !answered_) return tl::unexpected(denied(ours.error()));
+  if (ours) answered_ = true;
   if (!ours && ours.error().code != ErrorCode::kCancelled && !std::exchange(in_trouble_, true)) {
     telemetry::warn("the lease cannot be read or renewed; trying again", {{"error", ours.error().message}});
   }
@@ -97,9 +105,15 @@ Result<Duration> Lease::step(const std::stop_token& stop) {
 }
 
 void Lease::release(const std::stop_token& stop) {
-  if (!ours_ || !held()) return;
-  Json lease = std::exchange(ours_, std::nullopt).value();
+  if (!held()) return;
   valid_until_ = MonoTime::min();
+  if (!ours_) {                                      // a renewal was cut short: what became of it?
+    const auto answer = client_.send({.path = path(), .timeout = 5s}, stop);
+    const Json found = answer ? parse_json(answer->body).value_or(Json()) : Json();
+    if (found.is_object() && lease_record(found).holder == options_.identity) ours_ = found;
+  }
+  if (!ours_) return;
+  Json lease = std::exchange(ours_, std::nullopt).value();
   lease["spec"]["holderIdentity"] = "";
   lease["spec"]["leaseDurationSeconds"] = 1;
   lease["spec"]["renewTime"] = micro_time(clock_.wall_now());
@@ -153,9 +167,13 @@ Result<bool> Lease::written(const net::Response& answer, MonoTime sent) {
   if (!lease.is_object()) return fail(ErrorCode::kUnavailable, path() + ": the answer is no object");
   observe(lease);
   if (seen_->record.holder != options_.identity) return false;
-  if (!held()) taken_ = clock_.boot_now();
   ours_ = std::move(lease);
+  // It may have run out while the answer was under way. taken_ goes first: whoever sees it held must see since when. The second
+  // look is for those who found it closed just before it was open again: note() must tell them.
+  const MonoTime end = valid_until_.load();
+  if (end <= clock_.boot_now()) taken_ = clock_.boot_now();
   valid_until_ = sent + options_.renew_deadline;
+  if (end <= clock_.boot_now()) noted_ = false;
   return true;
 }
 
@@ -170,7 +188,7 @@ Result<bool> Lease::create(const std::stop_token& stop) {
                                     .body = to_text(lease),
                                     .timeout = options_.renew_deadline / 2},
                                    stop);
-  if (!answer && answer.error().code == ErrorCode::kConflict) return false;      // AlreadyExists: the next try reads it
+  if (!answer && answer.error().code == ErrorCode::kConflict) return false;  // AlreadyExists: the next try reads it
   if (!answer && answer.error().code == ErrorCode::kNotFound) {
     return fail(ErrorCode::kUnavailable,
                 fmt::format("{} (is there a namespace {}?)", answer.error().message, options_.name_space));

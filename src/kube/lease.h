@@ -44,16 +44,18 @@ struct LeaseOptions {
   Duration duration = 15s;            // others wait this long for a holder that is silent
   Duration renew_deadline = 10s;      // the holder stops writing this long after its last renewal that succeeded was sent
   Duration retry_period = 2s;
-  std::function<void(bool held)> on_change = [](bool) {};    // on the thread of run()
+  // On the thread of run(). True twice in a row: it had run out in between, and came back with the renewal under way.
+  std::function<void(bool held)> on_change = [](bool) {};
 };
-// kInvalid unless 0 < retry < deadline < duration, whole seconds in `duration`, and names that the API takes.
+// kInvalid unless 0 < retry < deadline < duration, whole seconds in `duration`, and both names are given.
 Result<> validate(const LeaseOptions& options);
 
 class Lease {
  public:
   Lease(Client& client, LeaseOptions options, Clock& clock);
 
-  // Takes, keeps and takes back the lease until stopped. kDenied: we have no right to it, and so must not write at all.
+  // Takes, keeps and takes back the lease until stopped. kDenied: from the start we have no right to it, and so must not write at
+  // all; a right that is gone later (a server that has just started may say so for a moment) is trouble like any other.
   Result<> run(const std::stop_token& stop);
   // One round of run(): how long until the next.
   Result<Duration> step(const std::stop_token& stop);
@@ -64,7 +66,7 @@ class Lease {
   bool held() const;
   // Taken less than `span` ago: a write that the last holder had sent may still land.
   bool taken_within(Duration span) const;
-  std::string holder() const;         // as last seen; empty: nobody, or not read yet
+  std::string holder() const;  // as last seen; empty: nobody, or not read yet
 
  private:
   Result<bool> take_or_renew(const std::stop_token& stop);
@@ -82,10 +84,11 @@ class Lease {
   Client& client_;
   const LeaseOptions options_;
   Clock& clock_;
-  std::optional<Json> ours_;                         // the lease as our last write left it; run()'s thread, and after it
+  std::optional<Json> ours_;  // the lease as our last write left it; run()'s thread, and after it
   std::optional<LeaseSighting> seen_;
-  bool noted_ = false;                               // what on_change was told last
-  bool in_trouble_ = false;                          // said so
+  bool noted_ = false;  // what on_change was told last
+  bool answered_ = false;  // the server has let us read or write it
+  bool in_trouble_ = false;  // said so
   std::atomic<MonoTime> valid_until_{MonoTime::min()};
   std::atomic<MonoTime> taken_{MonoTime::min()};
   Guarded<std::string> holder_;

@@ -32,6 +32,7 @@ class LeaseServer {
     given["metadata"]["resourceVersion"] = std::to_string(++version_);
     lease_ = std::move(given);
     if (before_answer) before_answer();
+    if (cut_) return fail(ErrorCode::kCancelled, "stopped");
     return net::Response{200, {}, to_text(*lease_)};
   }
   LeaseRecord record() const { return lease_ ? lease_record(*lease_) : LeaseRecord{}; }
@@ -41,7 +42,8 @@ class LeaseServer {
   }
   Json lease() const { return *lease_; }
   void down(bool value) { down_ = value; }
-  void forbid() { forbidden_ = true; }
+  void forbid(bool value = true) { forbidden_ = value; }
+  void cut(bool value) { cut_ = value; }     // done, but never answered
   int requests() const { return requests_; }
   std::function<void()> before_answer;
 
@@ -51,7 +53,7 @@ class LeaseServer {
   }
   std::optional<Json> lease_;
   int version_ = 100;
-  bool down_ = false, forbidden_ = false;
+  bool down_ = false, forbidden_ = false, cut_ = false;
   int requests_ = 0;
 };
 
@@ -174,6 +176,26 @@ TEST(Lease, AnAnswerThatCameLateProlongsNothing) {
   EXPECT_FALSE(a.lease.held()) << "valid from when it was sent";
 }
 
+TEST(Lease, RunOutWhileItsRenewalWasUnderWayItIsAnnouncedAsTakenAnew) {
+  LeaseServer server;
+  Copy a(server, "a");
+  a.pass(70s);
+  a.step();
+  ASSERT_FALSE(a.lease.taken_within(60s));
+  ASSERT_EQ(a.changes, std::vector{true});
+  a.clock.advance(8s);
+  bool held_under_way = true;
+  server.before_answer = [&] {
+    a.clock.advance(4s);
+    held_under_way = a.lease.held();
+  };
+  a.step();
+  EXPECT_FALSE(held_under_way);
+  EXPECT_TRUE(a.lease.held());
+  EXPECT_EQ(a.changes, (std::vector{true, true})) << "a writer that found it closed waits until it is told";
+  EXPECT_TRUE(a.lease.taken_within(60s));
+}
+
 TEST(Lease, TakenAwayByForceItIsLostAtTheNextRenewal) {
   LeaseServer server;
   Copy a(server, "a");
@@ -224,6 +246,31 @@ TEST(Lease, AServerThatFailsIsAskedAgainWithoutHaste) {
   EXPECT_TRUE(a.lease.held());
 }
 
+TEST(Lease, ARightThatIsGoneForAMomentDoesNotEndAHolder) {
+  LeaseServer server;
+  Copy a(server, "a");
+  a.step();
+  ASSERT_TRUE(a.lease.held());
+  server.forbid(true);                      // as a server that has just started may
+  a.pass(6s);
+  EXPECT_FALSE(a.error);
+  server.forbid(false);
+  a.pass(3s);
+  EXPECT_TRUE(a.lease.held());
+}
+
+TEST(Lease, ARenewalThatWasCutShortIsGivenBackAllTheSame) {
+  LeaseServer server;
+  Copy a(server, "a");
+  a.step();
+  server.cut(true);
+  a.clock.advance(2s);
+  a.step();
+  server.cut(false);
+  a.lease.release({});
+  EXPECT_EQ(server.record().holder, "");
+}
+
 TEST(LeaseOptionsCheck, TimesMustLeaveRoomForEachOther) {
   LeaseOptions good{.name_space = "ops", .name = "x", .identity = "a"};
   EXPECT_TRUE(validate(good));
@@ -237,6 +284,8 @@ TEST(LeaseOptionsCheck, TimesMustLeaveRoomForEachOther) {
   bad.duration = 15500ms;
   EXPECT_THAT(validate(bad).error().message, HasSubstr("whole seconds"));
   bad = good;
+  bad.name = "a/b";
+  EXPECT_THAT(validate(bad).error().message, HasSubstr("--lease-name: \"a/b\""));
   bad.name = "";
   EXPECT_THAT(validate(bad).error().message, HasSubstr("--lease-name"));
 }

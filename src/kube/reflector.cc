@@ -23,14 +23,17 @@ std::string who_is(const Pod& pod) { return pod.name_space + "/" + pod.name; }
 }  // namespace
 
 template <class T>
-Reflector<T>::Reflector(Client& client, Resource resource, std::unique_ptr<Decoder<T>> decoder, Sink<T>& sink, Clock& clock,
-                        ReflectorOptions options)
+Reflector<T>::Reflector(Client& client, Resource resource, std::unique_ptr<Decoder<T>> json, Sink<T>& sink, Clock& clock,
+                        ReflectorOptions options, std::unique_ptr<Decoder<T>> protobuf)
     : client_(client),
       resource_(std::move(resource)),
-      decoder_(std::move(decoder)),
+      json_(std::move(json)),
+      protobuf_(std::move(protobuf)),
       sink_(sink),
       clock_(clock),
-      options_(std::move(options)) {
+      options_(std::move(options)),
+      ask_for_(protobuf_ ? Encoding::kProtobuf : Encoding::kJson),
+      decoder_(json_.get()) {
   draw_watch_time();
 }
 
@@ -96,7 +99,7 @@ Happened Reflector<T>::step(StreamingList&, const std::stop_token& stop) {
       return Ended{};
     }
     bytes += (*chunk)->size();
-    read = feed_->lines.feed(**chunk, on_line);
+    read = feed_->events.feed(**chunk, on_line);
   }
   if (!complete || !read) feed_.reset();  // what else failed behind the mark, the watch will be told again
   if (complete) return Complete{*complete};
@@ -151,22 +154,20 @@ Result<ResourceVersion> Reflector<T>::read_pages(const std::stop_token& stop) {
 
 template <class T>
 auto Reflector<T>::read_page(const std::string& continue_token, const std::stop_token& stop) -> Result<Page> {
-  net::Request request{.path = list_path(resource_, options_.page_size, continue_token),
-                       .headers = {{"Accept", std::string(accept_list(decoder_->detail()))}}};
-  NW_TRY_ASSIGN(const auto stream, client_.open(std::move(request), stop));
-  ItemSplitter splitter;
+  NW_TRY_ASSIGN(const auto opened, open(list_path(resource_, options_.page_size, continue_token), accept_list, stop));
+  ListSplitter splitter(opened.encoding);
   Page page;
   const auto on_item = [&](std::string_view json) -> Result<> {
     list_item(json, page.first);
     return {};
   };
   while (true) {
-    NW_TRY_ASSIGN(const auto chunk, stream->read(options_.silence, stop));
+    NW_TRY_ASSIGN(const auto chunk, opened.stream->read(options_.silence, stop));
     if (!chunk) break;
     NW_TRY(splitter.feed(*chunk, on_item));
   }
   if (!splitter.complete()) return fail(ErrorCode::kUnavailable, fmt::format("list of {}: the answer broke off", resource_.name));
-  NW_TRY_ASSIGN(page.meta, decode_list_meta(splitter.envelope()));
+  NW_TRY_ASSIGN(page.meta, splitter.meta());
   return page;
 }
 
@@ -198,9 +199,9 @@ Happened Reflector<T>::step(Watching& at, const std::stop_token& stop) {
     auto chunk = feed_->stream->read(patience, stop);
     more = chunk && *chunk;
     if (more) {
-      read = feed_->lines.feed(**chunk, on_line);
+      read = feed_->events.feed(**chunk, on_line);
     } else {
-      read = feed_->lines.finish(on_line);
+      read = feed_->events.finish(on_line);
       if (read && !chunk) read = tl::unexpected(std::move(chunk.error()));
     }
   }
@@ -225,10 +226,30 @@ Result<> Reflector<T>::watch_line(std::string_view line, ResourceVersion& from) 
 template <class T>
 Result<> Reflector<T>::open_feed(const std::string& path, const std::stop_token& stop) {
   feed_.reset();
-  net::Request request{.path = path, .headers = {{"Accept", std::string(accept_object(decoder_->detail()))}}};
-  NW_TRY_ASSIGN(auto stream, client_.open(std::move(request), stop));
-  feed_ = Feed{.stream = std::move(stream), .lines = {}};
+  NW_TRY_ASSIGN(auto opened, open(path, accept_object, stop));
+  feed_ = Feed{.stream = std::move(opened.stream), .events = EventSplitter(opened.encoding)};
   return {};
+}
+
+// JSON stands in what is accepted, too, and the answer says which it is. A server that refuses even to be asked for protobuf (406
+// or 415) is asked once more without, and after that never again.
+template <class T>
+auto Reflector<T>::open(const std::string& path, Accept accept, const std::stop_token& stop) -> Result<Opened> {
+  const auto ask = [&](Encoding first) {
+    return client_.open({.path = path, .headers = {{"Accept", accept(json_->detail(), first)}}}, stop);
+  };
+  auto stream = ask(ask_for_);
+  if (!stream && stream.error().code == ErrorCode::kInvalid && ask_for_ == Encoding::kProtobuf) {
+    if (auto plain = ask(Encoding::kJson)) {
+      telemetry::info("the API server refuses to be asked for protobuf, reading JSON", {{"resource", resource_.name}});
+      ask_for_ = Encoding::kJson;
+      stream = std::move(plain);
+    }
+  }
+  if (!stream) return tl::unexpected(std::move(stream.error()));
+  const Encoding encoding = protobuf_ ? encoding_of((*stream)->header("content-type")) : Encoding::kJson;
+  decoder_ = encoding == Encoding::kProtobuf ? protobuf_.get() : json_.get();
+  return Opened{std::move(*stream), encoding};
 }
 
 template <class T>

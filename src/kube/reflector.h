@@ -20,8 +20,8 @@
 #include "base/guarded.h"
 #include "kube/client.h"
 #include "kube/decode.h"
+#include "kube/protobuf_splitters.h"
 #include "kube/sink.h"
-#include "kube/splitters.h"
 
 namespace nodeward::kube {
 
@@ -96,8 +96,9 @@ struct ReflectorOptions {
 template <class T>
 class Reflector {
  public:
-  Reflector(Client& client, Resource resource, std::unique_ptr<Decoder<T>> decoder, Sink<T>& sink, Clock& clock,
-            ReflectorOptions options = {});
+  // With a decoder of `protobuf` that encoding is asked for first, and what a server answers in JSON is read all the same.
+  Reflector(Client& client, Resource resource, std::unique_ptr<Decoder<T>> json, Sink<T>& sink, Clock& clock,
+            ReflectorOptions options = {}, std::unique_ptr<Decoder<T>> protobuf = {});
 
   void run(const std::stop_token& stop);
 
@@ -112,7 +113,7 @@ class Reflector {
  private:
   struct Feed {                        // the stream of a streaming list or a watch
     std::unique_ptr<net::Stream> stream;
-    LineSplitter lines;
+    EventSplitter events;
   };
   struct Page {
     ListMeta meta;
@@ -124,6 +125,12 @@ class Reflector {
   Happened step(Watching& at, const std::stop_token& stop);
   void note(const Happened& what, const Next& before, const Next& next);
 
+  struct Opened {
+    std::unique_ptr<net::Stream> stream;
+    Encoding encoding;
+  };
+  using Accept = std::string(Detail, Encoding);
+  Result<Opened> open(const std::string& path, Accept accept, const std::stop_token& stop);
   Result<> open_feed(const std::string& path, const std::stop_token& stop);
   void draw_watch_time();
   Result<ResourceVersion> read_pages(const std::stop_token& stop);
@@ -140,12 +147,15 @@ class Reflector {
 
   Client& client_;
   const Resource resource_;
-  const std::unique_ptr<Decoder<T>> decoder_;
+  const std::unique_ptr<Decoder<T>> json_;
+  const std::unique_ptr<Decoder<T>> protobuf_;    // null: never asked for
   Sink<T>& sink_;
   Clock& clock_;
   const ReflectorOptions options_;
   std::minstd_rand random_{std::random_device{}()};
   int watch_seconds_ = 0;              // drawn anew after each stream; a failure that repeats itself reads the same
+  Encoding ask_for_;
+  Decoder<T>* decoder_;                // of the answer in hand
   std::optional<Feed> feed_;           // kept from a streaming list to the watch that goes on in it
   std::vector<MonoTime> lists_;        // when the last whole lists ended, at most lists_per_minute of them
   bool heard_ = false;                 // the watch in hand has brought something

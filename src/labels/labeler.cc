@@ -35,12 +35,13 @@ nodes::WriterOptions writer_options(const LabelerOptions& options, LabelerMetric
           .qps = options.qps,
           .burst = options.burst,
           .workers = options.workers,
-          .on_attempt = [&metrics](const nodes::Attempt& attempt) {
-            if (attempt.error != nullptr && attempt.error->code != ErrorCode::kNotFound &&
-                attempt.error->code != ErrorCode::kCancelled) {
-              metrics.failed_writes.add();
-            }
-          },
+          .on_attempt =
+              [&metrics](const nodes::Attempt& attempt) {
+                if (attempt.error != nullptr && attempt.error->code != ErrorCode::kNotFound &&
+                    attempt.error->code != ErrorCode::kCancelled) {
+                  metrics.failed_writes.add();
+                }
+              },
           .on_refused = options.on_refused,
           .fence = options.fence};
 }
@@ -86,13 +87,18 @@ Labeler::Labeler(kube::Client& client, LabelerOptions options, telemetry::Metric
              .keep_pod_names = options_.name_pods}),
       writer_(client, view_, clock, writer_options(options_, metrics_), [this](const NodeName& name) { queue_.add(name); }) {
   const kube::ReflectorOptions reading{.on_list = [this] { list_read(); }};
+  const bool both = options_.ask_for == kube::Encoding::kProtobuf;
+  const auto nodes_in = [&](kube::Encoding encoding) {
+    return kube::make_node_decoder(node_selection(options_.labels), encoding);
+  };
   node_reader_ = std::make_unique<kube::Reflector<kube::Node>>(client, kube::Resource{"nodes", "/api/v1/nodes"},
-                                                               kube::make_node_decoder(node_selection(options_.labels)), view_,
-                                                               clock, reading);
+                                                               nodes_in(kube::Encoding::kJson), view_, clock, reading,
+                                                               both ? nodes_in(kube::Encoding::kProtobuf) : nullptr);
   for (const PodWatch& watch : pod_watches(options_.labels)) {
     pod_readers_.push_back(std::make_unique<kube::Reflector<kube::Pod>>(
         client, kube::Resource{fmt::format("pods ({})", watch.name), "/api/v1/pods", watch.label_selector},
-        kube::make_pod_decoder(), pods_.sink(watch.id), clock, reading));
+        kube::make_pod_decoder(), pods_.sink(watch.id), clock, reading,
+        both ? kube::make_pod_decoder(kube::Encoding::kProtobuf) : nullptr));
   }
 }
 
@@ -218,7 +224,7 @@ void Labeler::pod_changed(const NodeName& node) {
     PodEvents& mine = events[node];
     if (mine.count++ == 0) mine.first = clock_.now();
   });
-  if (sweep_begun_) queue_.add(node);       // else the sweep will come by
+  if (sweep_begun_) queue_.add(node);  // else the sweep will come by
 }
 
 void Labeler::count_pod_events(const NodeName& node, std::string_view status) {

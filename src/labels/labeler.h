@@ -33,10 +33,12 @@ struct LabelerOptions {
   double qps = 5;
   double burst = 10;
   int workers = 16;
+  kube::Encoding ask_for = kube::Encoding::kProtobuf;    // in lists and watches; either is read (docs/adr/0012)
   bool name_pods = false;      // keep pod names, so that lines say which pod led to a label
   nodes::Fence fence = {};     // closed: another copy writes; see resume()
   // A write that the server refuses, each time its words are news.
-  std::function<void(const kube::NodeName&, const std::string& why)> on_refused = [](const kube::NodeName&, const std::string&) {};
+  std::function<void(const kube::NodeName&, const std::string& why)> on_refused = [](const kube::NodeName&, const std::string&) {
+  };
 };
 
 // The metrics of labeler spec, section 11, and our additions. References into the registry.

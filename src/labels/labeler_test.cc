@@ -7,8 +7,10 @@
 #include <gtest/gtest.h>
 
 #include <latch>
+#include <set>
 
 #include "base/fake_clock.h"
+#include "base/guarded.h"
 #include "base/json.h"
 #include "labels/keys.h"
 #include "net/scripted_transport.h"
@@ -173,8 +175,9 @@ class LabelerOnAScriptedServer : public testing::Test {
   std::unique_ptr<Labeler> labeler_;
   std::jthread running_;
 
-  void start(double qps = -1) {
-    labeler_ = std::make_unique<Labeler>(client_, LabelerOptions{.qps = qps, .burst = 1, .workers = 4}, registry_, clock_);
+  void start(double qps = -1, kube::Encoding ask_for = LabelerOptions{}.ask_for) {
+    const LabelerOptions options{.qps = qps, .burst = 1, .workers = 4, .ask_for = ask_for};
+    labeler_ = std::make_unique<Labeler>(client_, options, registry_, clock_);
     running_ = std::jthread([this](const std::stop_token& stop) { labeler_->run(stop); });
   }
   void stop() { running_ = {}; }
@@ -254,10 +257,31 @@ TEST_F(LabelerCase51, AWriteToANodeThatIsGoneIsDropped) {
   EXPECT_TRUE(api_.sent("GET").empty());
 }
 
+// The server of this test has JSON only, and that is enough.
+TEST_F(LabelerOnAScriptedServer, ListsAndWatchesInProtobufUnlessToldOtherwiseAndNeverTakesAnAnswerInIt) {
+  Guarded<std::set<std::pair<std::string, std::string>>> asked;    // {method, the first type accepted}
+  api_.script = [&](const Request& request) -> std::optional<Response> {
+    if (request.path.find("sendInitialEvents") != std::string::npos) return std::nullopt;  // refused, so asked for in JSON, too
+    const auto accept = std::ranges::find(request.headers, "Accept", &net::Header::name);
+    const std::string& types = accept->value;
+    asked.with([&](auto& seen) { seen.emplace(request.method, types.substr(0, types.find_first_of(",;"))); });
+    return std::nullopt;
+  };
+  using Asked = std::set<std::pair<std::string, std::string>>;
+  const auto asked_by_one_that = [&](auto&&... options) {
+    start(options...);
+    await_ready();
+    stop();
+    return asked.with([](auto& seen) { return std::exchange(seen, {}); });
+  };
+  EXPECT_EQ(asked_by_one_that(), (Asked{{"GET", "application/vnd.kubernetes.protobuf"}, {"PATCH", "application/json"}}));
+  EXPECT_EQ(asked_by_one_that(-1.0, kube::Encoding::kJson), (Asked{{"GET", "application/json"}, {"PATCH", "application/json"}}));
+}
+
 // 43's counter, in both orders of the watch event of our own strip and the answer to it.
 TEST_F(LabelerOnAScriptedServer, AnOptOutIsCountedOnceWhoeverSaysFirstThatItIsDone) {
   api_.node("n1", {{kKataEnabled, "false"}});
-  api_.before_answer = [&] { std::this_thread::sleep_for(20ms); };   // the watch is quicker
+  api_.before_answer = [&] { std::this_thread::sleep_for(20ms); };  // the watch is quicker
   start();
   await_ready();
   api_.merge("n1", {{"metadata", {{"labels", {{kManaged, "false"}}}}}});
@@ -387,7 +411,7 @@ TEST_F(R11, APodListThatBreaksOffAtPageThreeRemovesNothing) {
     constexpr std::size_t kPages = 5;
     const auto token = request.path.find("continue=");
     const std::size_t page = token == std::string::npos ? 0 : std::stoul(request.path.substr(token + 9));
-    if (page == 2 && broken) return status(500);   // pages are counted from 0
+    if (page == 2 && broken) return status(500);  // pages are counted from 0
     Json list = api_.list("pods");
     const Json all = list["items"];
     const auto at = [&](std::size_t of) { return static_cast<std::ptrdiff_t>(all.size() * of / kPages); };

@@ -253,8 +253,9 @@ void Loop::send_probe(Lane& lane) {
   launch(lane.probe, lane.target, lane);
 }
 
-// Any answer will do, a reset of the request too, if it came on the stream's connection: a connection that the server wants to close (GOAWAY) takes no further
-// request, and of one that was made anew nothing follows. Without an answer look_after() decides when the time is over.
+// Any answer will do, a reset of the request too, if it came on the stream's connection: a connection that the server wants to
+// close (GOAWAY) takes no further request, and of one that was made anew nothing follows. Without an answer look_after() decides
+// when the time is over.
 void Loop::probe_answered(Lane& lane, const Easy& probe, CURLcode code) {
   if (probe.used_a_new_connection()) lane.probing = false;
   if (code != CURLE_OK && code != CURLE_HTTP2_STREAM && lane.probing) return;

@@ -62,6 +62,7 @@ Outcome NodeWriter::apply(const NodeName& name, const Plan& plan, const std::sto
     const auto body = least == Weight::kOrnament ? whole : wanted.lightened(least).body(*node);
     if (!body) return settled(name), Outcome{Unchanged{}};
     if (auto later = fenced(name)) return *later;
+    if (options_.fence.guard_all() && !body->guarded) continue;  // the lease was taken since the plan was made
     if (auto later = claim(name, clock_.now())) return *later;
 
     auto answer = patch(name, *body, stop);
@@ -73,6 +74,7 @@ Outcome NodeWriter::apply(const NodeName& name, const Plan& plan, const std::sto
     }
     switch (const Error& error = answer.error(); error.code) {
       case ErrorCode::kCancelled: return Stopped{};
+      case ErrorCode::kFenced: continue;  // the next round waits behind the fence
       case ErrorCode::kNotFound: return freshest_.missing(name), forget(name), Outcome{Gone{}};
       case ErrorCode::kConflict: {
         // News, not overload: at once the first time, then apart from the others that write this node.
@@ -176,9 +178,7 @@ void NodeWriter::resume() {
   for (const NodeName& name : fenced_.with([](auto& names) { return std::exchange(names, {}); })) wake_(name);
 }
 
-net::Header NodeWriter::accept() const {
-  return {"Accept", std::string(kube::accept_object(kube::detail_of(options_.selection)))};
-}
+net::Header NodeWriter::accept() const { return {"Accept", kube::accept_object(kube::detail_of(options_.selection))}; }
 
 // Another node's body would put that node into the view under a write of ours.
 Result<Node> NodeWriter::node_in(const net::Response& answer, const NodeName& name) const {
@@ -194,7 +194,7 @@ Result<Node> NodeWriter::patch(const NodeName& name, const NodePatch::Body& body
                        .headers = {{"Content-Type", "application/merge-patch+json"}, accept()},
                        .body = body.json,
                        .timeout = 30s};
-  const auto answer = client_.send(std::move(request), stop);
+  const auto answer = client_.send(std::move(request), stop, options_.fence.may_write);
   for (const NodeName& next : flight_.with([&](FlightLimit& flight) { return flight.leave(load_of(answer)); })) wake_(next);
   notice(name, "PATCH", answer);
   if (!answer) return tl::unexpected(answer.error());
@@ -206,6 +206,7 @@ Result<Node> NodeWriter::patch(const NodeName& name, const NodePatch::Body& body
 
 // Counts the request, and says once when the way to the server is shut and once when it is open again.
 void NodeWriter::notice(const NodeName& name, std::string_view verb, const Result<net::Response>& answer) {
+  if (!answer && answer.error().code == ErrorCode::kFenced) return;
   options_.on_attempt({name, verb, answer ? nullptr : &answer.error()});
   // Neither says that the server is there again, nor that it is not.
   if (!answer && (answer.error().code == ErrorCode::kCancelled || answer.error().code == ErrorCode::kTimeout)) return;
@@ -299,7 +300,10 @@ void NodeWriter::settled(const NodeName& name) {
   if (unused) bucket_.with([](Bucket& bucket) { bucket.give_back(); });
 }
 
-void NodeWriter::forget(const NodeName& name) { settled(name); }
+void NodeWriter::forget(const NodeName& name) {
+  settled(name);
+  fenced_.with([&](auto& names) { names.erase(name); });
+}
 
 std::string NodeWriter::refusals() const {
   constexpr std::size_t kShown = 20;

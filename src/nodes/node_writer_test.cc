@@ -383,6 +383,16 @@ TEST_F(NodeWriterAnswers, NothingIsSentBehindTheFence) {
   EXPECT_TRUE(std::holds_alternative<Written>(apply()));
 }
 
+TEST_F(NodeWriterAnswers, ANodeThatGoesIsNotRememberedBehindTheFence) {
+  writer_ = make_writer(
+      {.field_manager = "labeler", .selection = selection_, .qps = -1, .fence = {.may_write = [] { return false; }}});
+  watch_shows(node_json(5));
+  apply();
+  writer_->forget(NodeName{"n1"});
+  writer_->resume();
+  EXPECT_EQ(woken_, std::vector<std::string>{});
+}
+
 TEST_F(NodeWriterAnswers, TheFenceFallsBetweenAConflictAndTheNextTry) {
   bool leads = true;
   writer_ = make_writer(
@@ -394,6 +404,19 @@ TEST_F(NodeWriterAnswers, TheFenceFallsBetweenAConflictAndTheNextTry) {
   EXPECT_EQ(verbs(), (Verbs{"PATCH", "GET"}));
 }
 
+TEST_F(NodeWriterAnswers, TheFenceIsAskedAgainAfterCredentialsWereWaitedFor) {
+  bool leads = true;
+  kube::Client client(transport_, {.authorization = [&](const auto&) { return leads = false, Result<std::string>("Bearer x"); }},
+                      clock_);
+  NodeWriter writer(
+      client, view_, clock_,
+      {.field_manager = "labeler", .selection = selection_, .qps = -1, .fence = {.may_write = [&] { return leads; }}},
+      [](const NodeName&) {});
+  watch_shows(node_json(5));
+  EXPECT_EQ(std::get<Later>(writer.apply(n1, label_wanted, {})).reason, Later::Reason::kFenced);
+  EXPECT_EQ(verbs(), Verbs{});
+}
+
 TEST_F(NodeWriterAnswers, JustAfterTheLeaseWasTakenEveryBodyIsGuarded) {
   bool young = true;
   writer_ = make_writer(
@@ -401,6 +424,19 @@ TEST_F(NodeWriterAnswers, JustAfterTheLeaseWasTakenEveryBodyIsGuarded) {
   watch_shows(node_json(5));
   script_ = {ok(6)};
   apply();
+  EXPECT_EQ(transport_.requests().back().body, R"({"metadata":{"labels":{"l":"1"},"resourceVersion":"5"}})");
+}
+
+TEST_F(NodeWriterAnswers, ALeaseTakenWhenThePlanWasMadeAlreadyGuardsThatBodyToo) {
+  bool taken = false;
+  writer_ = make_writer({.field_manager = "labeler",
+                         .selection = selection_,
+                         .qps = -1,
+                         .fence = {.may_write = [&] { return taken = true; }, .guard_all = [&] { return taken; }}});
+  watch_shows(node_json(5));
+  script_ = {ok(6)};
+  apply();
+  ASSERT_EQ(verbs(), Verbs{"PATCH"});
   EXPECT_EQ(transport_.requests().back().body, R"({"metadata":{"labels":{"l":"1"},"resourceVersion":"5"}})");
 }
 

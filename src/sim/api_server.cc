@@ -15,6 +15,7 @@ namespace {
 
 constexpr Duration kBookmarkEvery = 1min;         // as the real server does, about
 constexpr Duration kWatchEnds = 45min;            // when the client names no time; a real server takes 30 to 60 minutes
+constexpr std::int64_t kLongestWatch = 366L * 24 * 3600;      // seconds
 constexpr std::string_view kTooOldToContinue =
     "The provided continue parameter is too old to display a consistent list result. You can start a new list without the "
     "continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with "
@@ -24,7 +25,13 @@ constexpr std::string_view kTooOldToContinue =
 wire::Reply text_reply(int status, std::string text) { return reply(status, std::move(text), "text/plain; charset=utf-8"); }
 
 bool is_health(std::string_view path) {
-  return path.starts_with("/healthz") || path.starts_with("/livez") || path.starts_with("/readyz");
+  const std::string_view head = path.substr(0, path.find('/', 1));
+  return head == "/healthz" || head == "/livez" || head == "/readyz";
+}
+
+bool is_known_method(std::string_view method) {
+  constexpr std::string_view kMethods[] = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT", "TRACE"};
+  return std::find(std::begin(kMethods), std::end(kMethods), method) != std::end(kMethods);
 }
 
 // The API's verb for what is allowed or not.
@@ -122,9 +129,31 @@ Answered<Json> read_object(const wire::Request& request, const Resource& resourc
                   resource.kind, why)));
 }
 
-Answered<Json> read_delete_options(const wire::Request& request, const Query& query) {
+struct Deletion {
+  Json options;                                   // an object
+  bool dry_run = false;
+};
+
+// dryRun of the options in a body.
+Answered<bool> read_dry_run(const Json& options) {
+  const Json asked = options.value("dryRun", Json());
+  if (asked.is_null()) return false;
+  if (!asked.is_array()) {
+    return tl::unexpected(bad_request(
+        fmt::format("json: cannot unmarshal {} into Go struct field DeleteOptions.dryRun of type []string", asked.type_name())));
+  }
+  if (std::all_of(asked.begin(), asked.end(), [](const Json& one) { return one == "All"; })) return !asked.empty();
+  const std::string wrong = fmt::format("Unsupported value: {}: supported values: \"All\"", to_text(asked));
+  return tl::unexpected(invalid("meta.k8s.io", "DeleteOptions", "", {{"FieldValueNotSupported", wrong, "dryRun"}}));
+}
+
+// What is asked of a DELETE, by its body and its query.
+Answered<Deletion> read_deletion(const wire::Request& request, const Target& target) {
   tl::expected<Json, std::string> body = Json::object();
   if (!trimmed(request.body).empty()) body = parse_body(request.body);
+  if (body && !body->is_object()) {
+    body = tl::unexpected(fmt::format("json: cannot unmarshal {} into Go value of type struct", body->type_name()));
+  }
   if (!body) return tl::unexpected(bad_request("couldn't get version/kind; json parse error: " + body.error()));
   if (const std::string kind = text_at(*body, "kind"); !kind.empty() && kind != "DeleteOptions") {
     return tl::unexpected(
@@ -132,11 +161,17 @@ Answered<Json> read_delete_options(const wire::Request& request, const Query& qu
                                 text_at(*body, "apiVersion"))));
   }
   std::string policy = text_at(*body, "propagationPolicy");
-  if (policy.empty()) policy = query.get("propagationPolicy");
-  if (policy.empty() || policy == "Foreground" || policy == "Background" || policy == "Orphan") return std::move(*body);
-  const std::string wrong = fmt::format(R"(Unsupported value: {}: supported values: "Foreground", "Background", "Orphan", "nil")",
-                                        json_quoted(policy));
-  return tl::unexpected(invalid("meta.k8s.io", "DeleteOptions", "", {{"FieldValueNotSupported", wrong, "propagationPolicy"}}));
+  if (policy.empty()) policy = target.query.get("propagationPolicy");
+  if (!policy.empty() && policy != "Foreground" && policy != "Background" && policy != "Orphan") {
+    const std::string wrong = fmt::format(
+        R"(Unsupported value: {}: supported values: "Foreground", "Background", "Orphan", "nil")", json_quoted(policy));
+    return tl::unexpected(invalid("meta.k8s.io", "DeleteOptions", "", {{"FieldValueNotSupported", wrong, "propagationPolicy"}}));
+  }
+  const auto by_body = read_dry_run(*body);
+  if (!by_body) return tl::unexpected(by_body.error());
+  const auto by_query = read_write_options(target, "DeleteOptions");
+  if (!by_query) return tl::unexpected(by_query.error());
+  return Deletion{std::move(*body), *by_body || *by_query};
 }
 
 }  // namespace
@@ -246,19 +281,24 @@ ApiServer::Answer ApiServer::answer_resource(Call& call) {
   return tl::unexpected(method_not_allowed());
 }
 
+// Only words that this server knows: clients may make up others without end.
 void ApiServer::count(const Call& call, int code) {
-  RequestKind kind{.verb = call.request.method, .dry_run = call.dry_run, .code = code};
+  const std::string& method = call.request.method;
+  RequestKind kind{.verb = is_known_method(method) ? method : "other", .dry_run = call.dry_run, .code = code};
   const Target& target = call.target;
   if (target.is_resource) {
-    kind.group = target.group;
-    kind.version = target.version;
-    kind.resource = target.plural;
-    kind.subresource = target.subresource;
-    const bool one = !target.name.empty() || call.request.method == "POST";
+    const bool known = find_resource(target.group, target.version, target.plural) != nullptr;
+    if (known) {
+      kind.group = target.group;
+      kind.version = target.version;
+      kind.resource = target.plural;
+      kind.subresource = target.subresource == "status" ? "status" : "";
+    }
+    const bool one = !target.name.empty() || method == "POST";
     kind.scope = one ? "resource" : target.space.empty() ? "cluster" : "namespace";
-    if (call.request.method == "GET" && target.name.empty()) kind.verb = call.watch ? "WATCH" : "LIST";
-  } else {
-    kind.subresource = code == 404 ? "" : target.path;      // no counter per path that a client makes up
+    if (method == "GET" && target.name.empty()) kind.verb = call.watch ? "WATCH" : "LIST";
+  } else if (code == 200) {
+    kind.subresource = is_health(target.path) ? target.path.substr(0, target.path.find('/', 1)) : target.path;
   }
   counters_.count(kind);
 }
@@ -373,7 +413,8 @@ ApiServer::Answer ApiServer::watch(Call& call, const ListOptions& options) {
     plan.from = *from;
   }
   auto watch = std::make_unique<Watch>(shelf, std::move(plan), call.exchange);
-  after_(options.timeout_s > 0 ? Duration(std::chrono::seconds(options.timeout_s)) : kWatchEnds, [self = watch->self()] {
+  const std::chrono::seconds asked(std::min(options.timeout_s, kLongestWatch));
+  after_(asked > 0s ? Duration(asked) : kWatchEnds, [self = watch->self()] {
     if (const auto alive = self.lock()) (*alive)->end();
   });
   if (options.bookmarks) arm_bookmarks(watch->self());
@@ -425,12 +466,10 @@ ApiServer::Answer ApiServer::patch(Call& call) {
 }
 
 ApiServer::Answer ApiServer::remove(Call& call) {
-  const auto options = read_delete_options(call.request, call.target.query);
-  if (!options) return tl::unexpected(options.error());
-  const auto dry_run = read_write_options(call.target, "DeleteOptions");
-  if (!dry_run) return tl::unexpected(dry_run.error());
-  call.dry_run = *dry_run || (options->is_object() && options->contains("dryRun"));
-  const auto removed = writer_.remove(call.where(), *options);
+  const auto deletion = read_deletion(call.request, call.target);
+  if (!deletion) return tl::unexpected(deletion.error());
+  call.dry_run = deletion->dry_run;
+  const auto removed = writer_.remove(call.where(), deletion->options);
   if (!removed) return tl::unexpected(removed.error());
   if (call.resource->delete_shows_object || !removed->at({"metadata", "finalizers"}).is_null()) return shown(call, 200, *removed);
   Json details = {
@@ -442,11 +481,9 @@ ApiServer::Answer ApiServer::remove(Call& call) {
 }
 
 ApiServer::Answer ApiServer::remove_many(Call& call) {
-  const auto body = read_delete_options(call.request, call.target.query);
-  if (!body) return tl::unexpected(body.error());
-  const auto dry_run = read_write_options(call.target, "DeleteOptions");
-  if (!dry_run) return tl::unexpected(dry_run.error());
-  call.dry_run = *dry_run;
+  const auto deletion = read_deletion(call.request, call.target);
+  if (!deletion) return tl::unexpected(deletion.error());
+  call.dry_run = deletion->dry_run;
   const auto form = Form::negotiate(call.request.header("accept"), call.target.query.get("includeObject"), Form::Asked::kList,
                                     *call.resource, clock_);
   if (!form) return tl::unexpected(form.error());

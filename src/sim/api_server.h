@@ -37,6 +37,7 @@ class ApiServer {
   Store& store() { return store_; }
   Writer& writer() { return writer_; }
   const RequestCounters& counters() const { return counters_; }
+  void forget_counters() { counters_ = {}; }  // as a server that was started again
 
  private:
   enum class User { kAnonymous, kUnknown, kPowerless, kAdmin };

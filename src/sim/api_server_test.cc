@@ -1,6 +1,7 @@
 // Requests and answers, each as recorded from a real kube-apiserver 1.36.
 #include "sim/api_server.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -436,6 +437,106 @@ TEST_F(Api, DiscoveryNamesEachResource) {
   EXPECT_EQ(get("/apis/apps").json()["preferredVersion"]["groupVersion"], "apps/v1");
   EXPECT_THAT(get("/api/v1").body, HasSubstr(R"("name":"nodes/status")"));
   EXPECT_EQ(get("/apis/apps/v2").reason(), "NotFound");
+}
+
+// ---- Odd requests -------------------------------------------------------------------------------------------------------------
+
+TEST_F(Api, ADryRunThatTheBodyAsksForDeletesNothing) {
+  node("a");
+  const std::string dry_run = R"({"kind":"DeleteOptions","apiVersion":"v1","dryRun":["All"]})";
+  EXPECT_EQ(call("DELETE", "/api/v1/nodes/a", dry_run).status, 200);
+  EXPECT_EQ(call("DELETE", "/api/v1/nodes", dry_run).status, 200);
+  EXPECT_EQ(get("/api/v1/nodes/a").status, 200);
+  EXPECT_EQ(call("DELETE", "/api/v1/nodes/a", R"({"dryRun":[]})").status, 200);
+  EXPECT_EQ(get("/api/v1/nodes/a").status, 404);
+}
+
+TEST_F(Api, DeleteOptionsThatAreNoneDeleteNothing) {
+  node("a");
+  for (const char* path : {"/api/v1/nodes/a", "/api/v1/nodes"}) {
+    for (const char* body : {"[]", "5", "null", R"("x")", R"({"dryRun":"All"})", R"({"dryRun":{}})"}) {
+      EXPECT_EQ(call("DELETE", path, body).status, 400) << path << body;
+    }
+    EXPECT_EQ(call("DELETE", path, R"({"dryRun":["Some"]})").status, 422);
+  }
+  EXPECT_EQ(get("/api/v1/nodes/a").status, 200);
+}
+
+TEST_F(Api, ATimeBeyondAllMeasureEndsNoWatchAtOnce) {
+  for (const char* seconds : {"9223372036", "9223372037", "9223372036854775807"}) {
+    const auto watch = open("GET", fmt::format("/api/v1/nodes?watch=1&timeoutSeconds={}", seconds));
+    run_timers(24h);
+    watch->read();
+    EXPECT_FALSE(watch->ended) << seconds;
+  }
+}
+
+TEST_F(Api, WordsThatClientsMakeUpAreNotCountedOneByOne) {
+  const auto make_up = [&](int i) {
+    const std::map<std::string, std::string> anonymous = {{"authorization", ""}};
+    call(fmt::format("M{}", i), "/api/v1/nodes/a");
+    get(fmt::format("/api/v1/resource{}", i));
+    get(fmt::format("/apis/group{}/v{}/nodes", i, i));
+    get(fmt::format("/api/v1/nodes/a/sub{}", i));
+    get(fmt::format("/livez/check%22%0a{}", i));
+    get(fmt::format("/livez{}", i));
+    call("GET", fmt::format("/path{}", i), "", anonymous);
+    call("GET", fmt::format("/api/v1/resource{}", i), "", anonymous);
+  };
+  make_up(0);
+  const std::size_t kinds = server.counters().all().size();
+  for (int i = 1; i < 20; ++i) make_up(i);
+  EXPECT_EQ(server.counters().all().size(), kinds);
+}
+
+TEST_F(Api, AJsonPatchThatGrowsWithoutMeasureIsRefused) {
+  node("a");
+  std::string doubling = R"([{"op":"add","path":"/x","value":[1]})";
+  for (int i = 0; i < 40; ++i) doubling += R"(,{"op":"copy","from":"/x","path":"/x/-"})";
+  EXPECT_EQ(patch("/api/v1/nodes/a", doubling + "]", kJsonPatch).status, 422);
+
+  std::string many = R"([{"op":"test","path":"/kind","value":"Node"})";
+  for (int i = 0; i < 10'000; ++i) many += R"(,{"op":"test","path":"/kind","value":"Node"})";
+  EXPECT_EQ(patch("/api/v1/nodes/a", many + "]", kJsonPatch).reason(), "RequestEntityTooLarge");
+
+  ASSERT_EQ(patch("/api/v1/nodes/a", R"([{"op":"add","path":"/x","value":{}}])", kJsonPatch).status, 200);
+  std::string nesting = R"([{"op":"test","path":"/kind","value":"Node"})";
+  for (int i = 0; i < 20; ++i) {
+    nesting +=
+        R"(,{"op":"add","path":"/y","value":{}},{"op":"move","from":"/x","path":"/y/x"},{"op":"move","from":"/y","path":"/x"})";
+  }
+  int nested = 0;
+  while (nested < 60 && patch("/api/v1/nodes/a", nesting + "]", kJsonPatch).status == 200) ++nested;
+  EXPECT_EQ(nested, 49) << "20 levels each, 1,000 at most";
+  EXPECT_EQ(patch("/api/v1/nodes/a", R"([{"op":"remove","path":"/kind/x"}])", kJsonPatch).status, 422);
+}
+
+TEST_F(Api, FaultsBeyondCountAreAnsweredAtOnce) {
+  node("a");
+  const auto repeated = [](int count, const auto& item) {
+    std::string text = item(0);
+    for (int i = 1; i < count; ++i) text += "," + item(i);
+    return text;
+  };
+  const std::string taints = repeated(400'000, [](int) { return std::string("{}"); });
+  const FakeAnswer many = patch("/api/v1/nodes/a", R"({"spec":{"taints":[)" + taints + "]}}");
+  EXPECT_EQ(many.status, 422);
+  EXPECT_LT(many.body.size(), 8UL << 20);
+  const std::string labels = repeated(200'000, [](int i) { return fmt::format(R"("_{}":"x")", i); });
+  EXPECT_EQ(patch("/api/v1/nodes/a", R"({"metadata":{"labels":{)" + labels + "}}}").status, 422);
+  const std::string conditions = repeated(100'000, [](int i) { return fmt::format(R"({{"type":"{}"}})", i); });
+  const std::string list = R"({"status":{"conditions":[)" + conditions + "]}}";
+  EXPECT_EQ(patch("/api/v1/nodes/a/status", list, kStrategic).status, 413);
+  EXPECT_EQ(patch("/api/v1/nodes/a/status", R"({"status":{)" + labels + "}}", kStrategic).status, 413);
+  const std::string order = R"({"status":{"$setElementOrder/conditions":[)" + conditions + R"(],"conditions":[]}})";
+  EXPECT_EQ(patch("/api/v1/nodes/a/status", order, kStrategic).status, 413);
+}
+
+TEST_F(Api, AMergePatchKeepsWhatItDoesNotName) {
+  node("a", R"({"b":"1","d":"2","f":"3"})");
+  const FakeAnswer merged = patch("/api/v1/nodes/a", R"({"metadata":{"labels":{"a":"x","b":null,"c":null,"d":"4","e":"5"}}})");
+  EXPECT_EQ(merged.json()["metadata"]["labels"], Json::parse(R"({"a":"x","d":"4","e":"5","f":"3"})"));
+  EXPECT_EQ(patch("/api/v1/nodes/a", R"({"metadata":{"labels":{"a":"x","c":null}}})").version(), merged.version());
 }
 
 }  // namespace

@@ -125,6 +125,16 @@ Doc Doc::with(std::span<const std::string_view> path, Doc value) const {
   return with(path.front(), at(path.front()).with(path.subspan(1), std::move(value)));
 }
 
+std::size_t Doc::bytes_beside(const Doc& other) const {
+  if (is_null() || same(other)) return 0;
+  std::size_t bytes = sizeof(Part) + text().size() + items().size() * sizeof(Doc) + members().size() * sizeof(Member);
+  for (std::size_t i = 0; i < items().size(); ++i) {
+    bytes += items()[i].bytes_beside(i < other.items().size() ? other.items()[i] : kNullDoc);
+  }
+  for (const auto& [key, value] : members()) bytes += value.bytes_beside(other.at(key.text()));
+  return bytes;
+}
+
 void Doc::write(std::string& out) const {
   constexpr std::uint32_t kMany = 8;              // so many holders share one text; two versions of one node do not yet
   constexpr std::size_t kWorthKeeping = 128;      // bytes; below, writing is as quick as copying

@@ -64,6 +64,8 @@ class Doc {
   Json json() const;
 
   bool same(const Doc& other) const { return part_ == other.part_; }      // the very same part
+  // The memory of the parts that are not shared with `other`, about; compares pointers, not values.
+  std::size_t bytes_beside(const Doc& other) const;
   friend bool operator==(const Doc& a, const Doc& b);
 
  private:

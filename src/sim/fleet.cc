@@ -5,6 +5,8 @@
 
 #include <set>
 
+#include "sim/validate.h"
+
 namespace nodeward::sim {
 namespace {
 
@@ -53,6 +55,24 @@ Doc plain_pod() {
                     {"metadata", {{"name", "workload"}, {"namespace", "default"}}},
                     {"spec", {{"containers", {{{"name", "main"}, {"image", "registry.example.com/workload:1"}}}}}},
                     {"status", {{"phase", "Running"}, {"conditions", {{{"type", "Ready"}, {"status", "True"}}}}}}});
+}
+
+Doc copied_pod(const Doc& pod, std::size_t number, std::string_view node, const std::string& uid) {
+  const std::string name = fmt::format("{}-{:06}", pod.at({"metadata", "name"}).text(), number);
+  const Doc metadata = pod.at("metadata").with("name", Doc::string(name)).with("uid", Doc::string(uid));
+  return pod.with("metadata", metadata).with({"spec", "nodeName"}, Doc::string(node));
+}
+
+std::string key_of(const Doc& object) {
+  return object_key(object.at({"metadata", "namespace"}).text(), object.at({"metadata", "name"}).text());
+}
+
+// A copy's name is longer than the model's, and may be too long.
+Result<> check_copy(const Resource& resource, const Doc& model, const Doc& copy) {
+  const Causes causes = check_new(resource, copy);
+  if (causes.empty()) return {};
+  return fail(ErrorCode::kInvalid, fmt::format("cannot copy {} \"{}\": {}: {}", resource.singular,
+                                               model.at({"metadata", "name"}).text(), causes.front().field, causes.front().text));
 }
 
 }  // namespace
@@ -108,9 +128,13 @@ Result<> Fleet::multiply_nodes(std::size_t wanted) {
     return fail(ErrorCode::kInvalid, "no node to copy: load a file with at least one Node first");
   }
   const std::size_t there = templates.size();
-  for (std::size_t i = there; i < wanted; ++i) {
+  for (const Doc& model : templates) {
+    if (wanted > there) NW_TRY(check_copy(nodes(), model, copied_node(model, wanted, "")));
+  }
+  const auto& all = store_.shelf(nodes()).objects();
+  for (std::size_t i = there; all.size() < wanted; ++i) {
     const Doc copy = copied_node(templates[i % there], i, writer_.new_uid());
-    store_.put(nodes(), std::string(copy.at({"metadata", "name"}).text()), copy);
+    if (!all.contains(key_of(copy))) store_.put(nodes(), key_of(copy), copy);
   }
   return {};
 }
@@ -123,14 +147,15 @@ Result<> Fleet::add_pods(std::size_t per_node) {
     pod_templates_.push_back(*plain);
     store_.remove(pods(), "default/workload");
   }
+  const auto& all = store_.shelf(nodes()).objects();
+  for (const Doc& model : pod_templates_) NW_TRY(check_copy(pods(), model, copied_pod(model, per_node * all.size(), "", "")));
   std::size_t number = 0;
-  for (const auto& [node, object] : store_.shelf(nodes()).objects()) {
-    for (std::size_t i = 0; i < per_node; ++i, ++number) {
-      const Doc& model = pod_templates_[i % pod_templates_.size()];
-      const std::string name = fmt::format("{}-{:06}", model.at({"metadata", "name"}).text(), number);
-      const Doc metadata = model.at("metadata").with("name", Doc::string(name)).with("uid", Doc::string(writer_.new_uid()));
-      const Doc copy = model.with("metadata", metadata).with({"spec", "nodeName"}, Doc::string(node));
-      store_.put(pods(), object_key(copy.at({"metadata", "namespace"}).text(), name), copy);
+  for (const auto& [node, object] : all) {
+    for (std::size_t i = 0; i < per_node; ++number) {
+      const Doc copy = copied_pod(pod_templates_[i % pod_templates_.size()], number, node, writer_.new_uid());
+      if (store_.find(pods(), key_of(copy)) != nullptr) continue;
+      store_.put(pods(), key_of(copy), copy);
+      ++i;
     }
   }
   return {};

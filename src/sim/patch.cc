@@ -11,6 +11,10 @@
 namespace nodeward::sim {
 namespace {
 
+constexpr std::size_t kMostOperations = 10'000;         // of a JSON patch, as the real server's
+constexpr std::size_t kMostCopied = 3UL << 20;  // bytes that its copies and moves make, about; the real server's limit for copies
+constexpr std::size_t kMostMerged = 2'000;  // members of a map or items of a list in a strategic patch
+
 constexpr std::string_view kDirective = "$patch";
 constexpr std::string_view kRetainKeys = "$retainKeys";
 constexpr std::string_view kElementOrder = "$setElementOrder/";
@@ -43,6 +47,16 @@ const std::map<std::string_view, std::string_view> kMergeKeys = {
 struct Refused {
   Failure failure;
 };
+
+Failure too_large(std::string_view why) {
+  return {.code = 413, .reason = "RequestEntityTooLarge", .message = fmt::format("Request entity too large: {}", why)};
+}
+
+// Strategic patches look for each item among all the others.
+void check_length(std::size_t size) {
+  if (size <= kMostMerged) return;
+  throw Refused{too_large(fmt::format("a strategic merge patch merges up to {} items, got {}", kMostMerged, size))};
+}
 
 Doc merge_map(const Doc& target, const Json& patch);
 
@@ -79,8 +93,9 @@ Doc::Items ordered(const Doc::Items& merged, const Doc::Items& order, const Doc:
 }
 
 Doc merge_items(const Doc& target, const Json& patch, const Json* order, std::string_view key) {
+  for (const std::size_t size : {target.items().size(), patch.size(), order == nullptr ? 0 : order->size()}) check_length(size);
   Doc::Items merged = target.items();
-  Doc::Items patched;                             // what the patch names, in its order
+  Doc::Items patched;  // what the patch names, in its order
   bool replace = false;
   for (const Json& item : patch) {
     const std::string directive = item.is_object() ? text_at(item, kDirective) : "";
@@ -115,6 +130,7 @@ Doc merge_items(const Doc& target, const Json& patch, const Json* order, std::st
 
 void delete_primitives(Doc& target, std::string_view name, const Json& values) {
   Doc::Items left = target.at(name).items();
+  for (const std::size_t size : {left.size(), values.size()}) check_length(size);
   for (const Json& value : values) std::erase(left, Doc::from(value));
   if (left.size() < target.at(name).items().size()) target = target.with(name, Doc::array(std::move(left)));
 }
@@ -146,6 +162,7 @@ void merge_member(Doc& target, const std::string& name, const Json& value, const
 }
 
 Doc merge_map(const Doc& target, const Json& patch) {
+  check_length(patch.size());
   Doc merged = target;
   if (const auto directive = patch.find(kDirective); directive != patch.end()) {
     const std::string word = text_at(patch, kDirective);
@@ -165,10 +182,41 @@ Doc merge_map(const Doc& target, const Json& patch) {
       merge_member(merged, name, value, patch);
     } else if (const std::string list = name.substr(std::min(name.size(), kElementOrder.size()));
                name.starts_with(kElementOrder) && !patch.contains(list) && merged.at(list).is_array()) {
-      merge_member(merged, list, Json::array(), patch);     // only the order changes
+      merge_member(merged, list, Json::array(), patch);  // only the order changes
     }
   }
   return merged;
+}
+
+struct Extent {
+  std::size_t bytes = 0;
+  std::size_t depth = 0;  // of arrays and objects in each other
+};
+
+Extent extent_of(const Json& value) {
+  constexpr std::size_t kEach = 16;  // bytes of a value beside its text
+  Extent all{.bytes = kEach + (value.is_string() ? value.get_ref<const std::string&>().size() : 0), .depth = 0};
+  if (!value.is_structured()) return all;
+  for (const auto& [key, member] : value.items()) {
+    const Extent one = extent_of(member);
+    all.bytes += one.bytes + (value.is_object() ? key.size() : 0);
+    all.depth = std::max(all.depth, one.depth);
+  }
+  ++all.depth;
+  return all;
+}
+
+// Few operations that copy what others have copied could fill the memory, or nest without end. May throw what the library throws.
+bool is_bearable(const Json& document, const Json& operation, std::size_t& copied) {
+  const std::string op = text_at(operation, "op");
+  const std::string path = text_at(operation, "path");
+  if (op == "remove") return document.contains(Json::json_pointer(path));  // the library lets a member of a text pass
+  const bool copies = op == "copy" || op == "move";
+  if (!copies && op != "add" && op != "replace") return true;
+  const Extent extent = extent_of(copies ? document.at(Json::json_pointer(text_at(operation, "from"))) : operation.at("value"));
+  if (copies) copied += extent.bytes;
+  const auto levels = static_cast<std::size_t>(std::count(path.begin(), path.end(), '/'));
+  return copied <= kMostCopied && levels + extent.depth <= static_cast<std::size_t>(kMostDepth);
 }
 
 }  // namespace
@@ -182,17 +230,26 @@ Answered<PatchKind> patch_kind(std::string_view content_type) {
 }
 
 Doc merge_patch(const Doc& target, const Json& patch) {
-  Doc merged = target.is_object() ? target : Doc::empty_object();
+  static const Doc kNothing;
+  const Doc::Members& old = target.members();
+  auto next = old.begin();  // both are sorted
+  Doc::Members merged;
+  bool changed = !target.is_object();
   for (const auto& [name, value] : patch.items()) {
-    const Doc& old = merged.at(name);
-    if (value.is_null()) {
-      if (!old.is_null()) merged = merged.without(name);
-      continue;
+    for (; next != old.end() && next->first.text() < name; ++next) merged.push_back(*next);
+    const bool there = next != old.end() && next->first.text() == name;
+    const Doc& before = there ? next->second : kNothing;
+    if (!value.is_null()) {
+      Doc renewed = value.is_object() ? merge_patch(before, value) : Doc::from(value, before);
+      changed = changed || !there || !renewed.same(before);
+      merged.emplace_back(there ? next->first : Doc::string(name), std::move(renewed));
     }
-    Doc renewed = value.is_object() ? merge_patch(old, value) : Doc::from(value, old);
-    if (!renewed.same(old)) merged = merged.with(name, std::move(renewed));
+    if (!there) continue;
+    changed = changed || value.is_null();
+    ++next;
   }
-  return merged;
+  merged.insert(merged.end(), next, old.end());
+  return changed ? Doc::object(std::move(merged)) : target;
 }
 
 Answered<Doc> strategic_patch(const Doc& target, const Json& patch) {
@@ -204,8 +261,18 @@ Answered<Doc> strategic_patch(const Doc& target, const Json& patch) {
 }
 
 Answered<Doc> json_patch(const Doc& target, const Json& patch) {
+  if (patch.size() > kMostOperations) {
+    return tl::unexpected(
+        too_large(fmt::format("The allowed maximum operations in a JSON patch is {}, got {}", kMostOperations, patch.size())));
+  }
   try {
-    return Doc::from(target.json().patch(patch), target);
+    Json document = target.json();
+    std::size_t copied = 0;
+    for (const Json& operation : patch) {
+      if (!is_bearable(document, operation, copied)) return tl::unexpected(patch_refused());
+      document.patch_inplace(Json::array({operation}));
+    }
+    return Doc::from(document, target);
   } catch (const Json::exception&) {
     return tl::unexpected(patch_refused());
   }

@@ -5,10 +5,6 @@
 #include "base/text.h"
 
 namespace nodeward::sim {
-namespace {
-
-// The recursive parts of this folder are safe to this depth. The real server takes 10,000.
-constexpr int kMostDepth = 1'000;
 
 bool too_deep(std::string_view text) {
   int depth = 0;
@@ -29,8 +25,6 @@ bool too_deep(std::string_view text) {
   }
   return false;
 }
-
-}  // namespace
 
 tl::expected<Json, std::string> parse_body(std::string_view body) {
   const std::string_view text = trimmed(body);

@@ -10,11 +10,22 @@
 
 #include "base/text.h"
 #include "sim/certificate.h"
+#include "sim/request_body.h"
 
 namespace nodeward::sim {
 namespace {
 
 constexpr Duration kBeatEvery = 50ms;
+
+constexpr std::string_view kKubeconfigHead = "apiVersion: v1\nkind: Config\ncurrent-context: sim\n";
+
+// A kubeconfig that is not a simulation's own would be lost.
+bool is_foreign_kubeconfig(const std::filesystem::path& file) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(file, ignored)) return false;
+  const std::string text = read_file(file).value_or("");
+  return !text.starts_with(kKubeconfigHead) && text.find("clusters") != std::string::npos;
+}
 
 Result<> write_private_file(const std::filesystem::path& file, std::string_view text) {
   const auto failed = [&] {
@@ -22,7 +33,9 @@ Result<> write_private_file(const std::filesystem::path& file, std::string_view 
   };
   const int fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (fd < 0) return failed();
-  bool good = ::fchmod(fd, 0600) == 0;            // the file may have been there, with another mode
+  struct stat status {};
+  bool good = ::fstat(fd, &status) == 0;
+  if (good && S_ISREG(status.st_mode)) good = ::fchmod(fd, 0600) == 0;     // it may have been there, with another mode
   while (good && !text.empty()) {
     const ssize_t written = ::write(fd, text.data(), text.size());
     good = written >= 0;
@@ -83,6 +96,9 @@ Result<> Simulation::load(const Json& document, const std::string& source) {
 
 Result<> Simulation::load_file(const std::filesystem::path& file) {
   NW_TRY_ASSIGN(const std::string text, read_file(file));
+  if (too_deep(text)) {
+    return fail(ErrorCode::kInvalid, fmt::format("{}: nested deeper than {} levels", file.string(), kMostDepth));
+  }
   const auto document = parse_json(text);
   if (!document) return tl::unexpected(in_context(file.string(), document.error()));
   return load(*document, file.string());
@@ -103,11 +119,12 @@ std::string Simulation::origin() const {
 }
 
 Result<> Simulation::write_kubeconfig(const std::filesystem::path& file) const {
+  if (is_foreign_kubeconfig(file)) {
+    return fail(ErrorCode::kInvalid,
+                fmt::format("{}: is the kubeconfig of something else and is left alone; name another file", file.string()));
+  }
   const std::string authority = options_.tls ? fmt::format("\n    certificate-authority-data: {}", base64(ca_pem())) : "";
-  return write_private_file(file, fmt::format(R"(apiVersion: v1
-kind: Config
-current-context: sim
-contexts:
+  return write_private_file(file, fmt::format(R"({}contexts:
 - name: sim
   context:
     cluster: sim
@@ -121,7 +138,7 @@ users:
   user:
     token: {}
 )",
-                                              origin(), authority, json_quoted(options_.token)));
+                                              kKubeconfigHead, origin(), authority, json_quoted(options_.token)));
 }
 
 RequestCounters Simulation::counters() {
@@ -137,7 +154,10 @@ void Simulation::shut() {
 }
 
 Result<> Simulation::open_again() {
-  return run_on_loop([this](ApiServer&) { return server_->open_again(); });
+  return run_on_loop([this](ApiServer& api) {
+    api.forget_counters();
+    return server_->open_again();
+  });
 }
 
 void Simulation::after(Duration wait, std::function<void()> task) { server_->after(wait, std::move(task)); }

@@ -57,7 +57,7 @@ class Simulation {
   RequestCounters counters();
   void compact();                                 // versions so far are forgotten: 410
   void shut();                                    // every connection is closed and new ones are refused
-  Result<> open_again();                          // on the same port
+  Result<> open_again();                          // on the same port; requests are counted from zero
   void set_filter(Filter filter);
   void after(Duration wait, std::function<void()> task);    // on the server's thread; dropped when the server ends
 

@@ -122,5 +122,69 @@ TEST(Simulation, ComesBackOnTheSamePort) {
   EXPECT_EQ(get(*sim, "/readyz").status, 200);
 }
 
+TEST(Simulation, CopiesTakeNobodysPlace) {
+  const auto sim = started({.tls = false});
+  ASSERT_TRUE(sim->load(Json::parse(R"({"kind":"NodeList","apiVersion":"v1","items":[
+                {"metadata":{"name":"a","labels":{"own":"1"}}},{"metadata":{"name":"a-000002","labels":{"own":"2"}}}]})"),
+                        "x.json"));
+  ASSERT_TRUE(sim->load(Json::parse(R"({"kind":"Pod","apiVersion":"v1","metadata":{"name":"p-000001","labels":{"own":"3"}},
+                                        "spec":{"containers":[{"name":"c"}]}})"),
+                        "x.json"));
+  ASSERT_TRUE(sim->load(Json::parse(R"({"kind":"Pod","apiVersion":"v1","metadata":{"name":"p"},
+                                        "spec":{"containers":[{"name":"c"}]}})"),
+                        "x.json"));
+  ASSERT_TRUE(sim->multiply_nodes(5));
+  ASSERT_TRUE(sim->add_pods(2));
+  EXPECT_EQ(Json::parse(get(*sim, "/api/v1/nodes").body)["items"].size(), 5U);
+  EXPECT_EQ(Json::parse(get(*sim, "/api/v1/nodes/a-000002").body)["metadata"]["labels"]["own"], "2");
+  EXPECT_EQ(Json::parse(get(*sim, "/api/v1/pods").body)["items"].size(), 12U);
+  EXPECT_EQ(Json::parse(get(*sim, "/api/v1/namespaces/default/pods/p-000001").body)["metadata"]["labels"]["own"], "3");
+}
+
+TEST(Simulation, ACopyThatWouldBeIllegalIsRefused) {
+  const auto sim = started({.tls = false});
+  ASSERT_TRUE(sim->load({{"kind", "Node"}, {"apiVersion", "v1"}, {"metadata", {{"name", std::string(250, 'a')}}}}, "x.json"));
+  EXPECT_THAT(sim->multiply_nodes(2).error().message, HasSubstr("metadata.name"));
+}
+
+TEST(Simulation, ANamespaceThatCannotBeIsRefused) {
+  EXPECT_THAT(loaded(R"({"kind":"Pod","apiVersion":"v1","metadata":{"name":"p","namespace":"A/b"},
+                         "spec":{"containers":[{"name":"c"}]}})"),
+              HasSubstr("metadata.namespace: Invalid value: \"A/b\""));
+}
+
+TEST(Simulation, LeavesTheKubeconfigOfARealClusterAlone) {
+  const auto sim = started();
+  const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "real-kubeconfig";
+  const std::string real = "apiVersion: v1\nkind: Config\nclusters: []\ncurrent-context: production\n";
+  std::ofstream(file) << real;
+  EXPECT_THAT(sim->write_kubeconfig(file).error().message, HasSubstr("real-kubeconfig: is the kubeconfig of something else"));
+  EXPECT_EQ(read_file(file).value(), real);
+  std::filesystem::remove(file);
+  ASSERT_TRUE(sim->write_kubeconfig(file));
+  EXPECT_TRUE(sim->write_kubeconfig(file)) << "its own";
+  std::filesystem::remove(file);
+}
+
+TEST(Store, ForgetsOldChangesByTheirBytesToo) {
+  Store store(1'000, 100'000);
+  const Resource& nodes = *find_resource("", "v1", "nodes");
+  const Shelf& shelf = store.shelf(nodes);
+  const auto put = [&](int count, std::size_t bytes) {
+    for (int i = 0; i < count; ++i) {
+      const Json node = {{"metadata", {{"name", "a"}, {"annotations", {{"x", std::to_string(i) + std::string(bytes, 'y')}}}}}};
+      store.put(nodes, "a", Doc::from(node));
+    }
+    return shelf.end_change() - shelf.first_change();
+  };
+  EXPECT_EQ(put(20, 10), 20U);
+  const auto kept = put(50, 10'000);
+  EXPECT_GE(kept, 5U);
+  EXPECT_LE(kept, 10U);
+  EXPECT_FALSE(shelf.change_after(1)) << "a watch from there is told that it is too old";
+  EXPECT_EQ(put(1, 200'000), kept) << "what is replaced counts, not what is alive";
+  EXPECT_EQ(put(1, 10), 1U);
+}
+
 }  // namespace
 }  // namespace nodeward::sim

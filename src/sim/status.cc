@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
+#include <unordered_set>
 
 namespace nodeward::sim {
 namespace {
@@ -62,10 +62,11 @@ Failure conflict(const Resource& resource, std::string_view name, std::string_vi
 
 Failure invalid(std::string_view group, std::string_view kind, std::string_view name, const Causes& causes) {
   std::vector<std::string> lines;
+  std::unordered_set<std::string> seen;
   Json list = Json::array();
   for (const Cause& cause : causes) {
     std::string line = fmt::format("{}: {}", cause.field, cause.text);
-    if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(std::move(line));
+    if (seen.insert(line).second) lines.push_back(std::move(line));
     list.push_back({{"reason", cause.reason}, {"message", cause.text}, {"field", cause.field}});
   }
   const std::string all = fmt::format("{}", fmt::join(lines, ", "));

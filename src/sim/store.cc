@@ -27,17 +27,19 @@ std::optional<std::uint64_t> Shelf::change_after(std::uint64_t version) const {
 void Shelf::forget(std::size_t count) {
   for (; count > 0; --count) {
     forgotten_version_ = changes_.front().version;
+    bytes_ -= changes_.front().bytes;
     changes_.pop_front();
     ++forgotten_;
   }
 }
 
-void Shelf::add(Change change, std::size_t most) {
-  // Watches that keep up share one text per change; those further behind write it again, so that memory stays bounded.
-  constexpr std::size_t kTextsKept = 2'000;
+void Shelf::add(Change change, std::size_t most, std::size_t most_bytes) {
+  change.bytes = change.deleted ? change.after.bytes_beside({}) : change.before.bytes_beside(change.after);
+  bytes_ += change.bytes;
   changes_.push_back(std::move(change));
   if (changes_.size() > kTextsKept) changes_[changes_.size() - 1 - kTextsKept].text = nullptr;
   if (changes_.size() > most) forget(changes_.size() - most);
+  while (bytes_ > most_bytes && changes_.size() > 1) forget(1);
   for (ChangeListener* listener : listeners_) listener->changed();
 }
 
@@ -54,7 +56,7 @@ Doc Store::put(const Resource& resource, const std::string& key, const Doc& obje
   Doc& place = shelf.objects_[key];
   Doc stored = numbered(object, ++version_);
   Change change{.version = version_, .before = std::exchange(place, stored), .after = stored};
-  shelf.add(std::move(change), most_changes_);
+  shelf.add(std::move(change), most_changes_, most_bytes_);
   return stored;
 }
 
@@ -65,7 +67,7 @@ Doc Store::remove(const Resource& resource, const std::string& key) {
   Doc last = numbered(found->second, ++version_);
   Change change{.version = version_, .before = found->second, .after = last, .deleted = true};
   shelf.objects_.erase(found);
-  shelf.add(std::move(change), most_changes_);
+  shelf.add(std::move(change), most_changes_, most_bytes_);
   return last;
 }
 

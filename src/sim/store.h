@@ -25,7 +25,8 @@ struct Change {
   Doc before;                                     // null: created
   Doc after;                                      // of a deletion: the last state, with the deletion's version
   bool deleted = false;
-  std::shared_ptr<const std::string> text = nullptr;      // the whole object as JSON, once some watch has asked for it
+  std::size_t bytes = 0;                          // that only this remembers, about
+  std::shared_ptr<const std::string> text = nullptr;      // the whole object as JSON, while several watches want it
 };
 
 // Told of each change of its kind.
@@ -48,16 +49,22 @@ class Shelf {
   // The first change after a version; nullopt: some change after it is forgotten.
   std::optional<std::uint64_t> change_after(std::uint64_t version) const;
 
+  // Watches that keep up share one text per change; one alone, and those further behind, write it without keeping it: 50,000
+  // texts would be 850 MB.
+  bool keeps_text(std::uint64_t number) const { return listeners_.size() > 1 && end_change() - number <= kTextsKept; }
+
   void listen(ChangeListener* listener) { listeners_.insert(listener); }
   void unlisten(ChangeListener* listener) { listeners_.erase(listener); }
 
  private:
   friend class Store;
-  void add(Change change, std::size_t most);
+  static constexpr std::size_t kTextsKept = 2'000;
+  void add(Change change, std::size_t most, std::size_t most_bytes);
   void forget(std::size_t count);
 
   Objects objects_;
   std::deque<Change> changes_;
+  std::size_t bytes_ = 0;                         // of all of them
   std::uint64_t forgotten_ = 0;                   // how many changes
   std::uint64_t forgotten_version_ = 0;           // of the newest of them
   std::unordered_set<ChangeListener*> listeners_;
@@ -68,7 +75,9 @@ std::string object_key(std::string_view space, std::string_view name);
 
 class Store {
  public:
-  explicit Store(std::size_t most_changes = 50'000) : most_changes_(most_changes) {}     // remembered per resource
+  // What is remembered per resource.
+  explicit Store(std::size_t most_changes = 50'000, std::size_t most_bytes = 512UL << 20)
+      : most_changes_(most_changes), most_bytes_(most_bytes) {}
 
   std::uint64_t version() const { return version_; }
   Shelf& shelf(const Resource& resource);
@@ -100,6 +109,7 @@ class Store {
 
  private:
   const std::size_t most_changes_;
+  const std::size_t most_bytes_;
   std::uint64_t version_ = 1;
   std::map<const Resource*, Shelf> shelves_;
 };

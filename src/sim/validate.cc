@@ -12,6 +12,7 @@
 namespace nodeward::sim {
 namespace {
 
+constexpr std::size_t kMostCauses = 1'000;                // a body of 3 MiB may hold a million faults; the first will do
 constexpr std::size_t kMostAnnotations = 256UL << 10;     // bytes of all keys and values together
 
 // ---- Types --------------------------------------------------------------------------------------------------------------------
@@ -197,6 +198,7 @@ void add_invalid(Causes& causes, const std::string& field, std::string_view valu
 void check_finalizers(Causes& causes, const Doc& finalizers) {
   std::size_t index = 0;
   for (const Doc& finalizer : finalizers.items()) {
+    if (causes.size() >= kMostCauses) return;
     const std::string field = fmt::format("metadata.finalizers[{}]", index++);
     const std::string_view name = finalizer.text();
     add_invalid(causes, field, name, check_qualified_name(name));
@@ -211,6 +213,7 @@ Causes check_metadata(const Doc& metadata, const Doc& before) {
   const Doc::Members& old = before.at("labels").members();
   auto known = old.begin();  // both are sorted, and what did not change is the same part in both
   for (const auto& [key, value] : metadata.at("labels").members()) {
+    if (causes.size() >= kMostCauses) return causes;
     while (known != old.end() && !known->first.same(key) && known->first.text() < key.text()) ++known;
     if (known != old.end() && known->first.same(key) && known->second.same(value)) continue;
     add_invalid(causes, "metadata.labels", key.text(), check_qualified_name(key.text()));
@@ -221,6 +224,7 @@ Causes check_metadata(const Doc& metadata, const Doc& before) {
   if (annotations.same(before.at("annotations"))) return causes;
   std::size_t size = 0;
   for (const auto& [key, value] : annotations.members()) {
+    if (causes.size() >= kMostCauses) return causes;
     add_invalid(causes, "metadata.annotations", key.text(), check_qualified_name(lowered(key.text())));
     size += key.text().size() + value.text().size();
   }
@@ -248,6 +252,7 @@ Causes check_taints(const Doc& taints) {
   std::set<std::pair<std::string_view, std::string_view>> seen;
   std::size_t index = 0;
   for (const Doc& taint : taints.items()) {
+    if (causes.size() >= kMostCauses) return causes;
     const std::string field = fmt::format("metadata.taints[{}]", index++);
     const std::string_view key = taint.at("key").text();
     const std::string_view value = taint.at("value").text();
@@ -327,6 +332,10 @@ Causes check_new(const Resource& resource, const Doc& object) {
     causes.push_back({"FieldValueRequired", "Required value: name or generateName is required", "metadata.name"});
   } else {
     add_invalid(causes, "metadata.name", name, resource.kind == "Namespace" ? check_dns_label(name) : check_subdomain(name));
+  }
+  if (resource.namespaced) {
+    const std::string_view space = object.at({"metadata", "namespace"}).text();
+    add_invalid(causes, "metadata.namespace", space, check_dns_label(space));
   }
   append(causes, check_content(resource, object, {}));
   return causes;

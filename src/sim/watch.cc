@@ -62,7 +62,7 @@ bool Watch::fill_initial(std::string& out, std::size_t end) {
 bool Watch::fill_changes(std::string& out, std::size_t end) {
   for (; next_ < shelf_.end_change(); ++next_) {
     if (out.size() >= end) return false;
-    write_change(out, shelf_.change(next_));
+    write_change(out, next_);
   }
   return true;
 }
@@ -73,7 +73,8 @@ bool Watch::wanted(const Doc& object) const {
   return plan_.selector.matches(object);
 }
 
-void Watch::write_change(std::string& out, Change& change) const {
+void Watch::write_change(std::string& out, std::uint64_t number) const {
+  const Change& change = shelf_.change(number);
   const bool was = wanted(change.before);
   const bool is = !change.deleted && wanted(change.after);
   if (!was && !is) return;
@@ -81,12 +82,23 @@ void Watch::write_change(std::string& out, Change& change) const {
   if (!is && !change.deleted) {                   // it no longer matches: as it was, with the version of the change
     plan_.form.write(out, change.before.with({"metadata", "resourceVersion"}, change.after.at({"metadata", "resourceVersion"})));
   } else if (plan_.form.is_whole()) {
-    if (change.text == nullptr) change.text = std::make_shared<const std::string>(change.after.json_text());
-    out += *change.text;
+    write_whole(out, number);
   } else {
     plan_.form.write(out, change.after);
   }
   out += "}\n";
+}
+
+void Watch::write_whole(std::string& out, std::uint64_t number) const {
+  Change& change = shelf_.change(number);
+  if (change.text != nullptr) {
+    out += *change.text;
+    return;
+  }
+  const std::size_t start = out.size();
+  change.after.write(out);
+  constexpr std::size_t kWorthSharing = 64UL << 10;    // bytes; longer texts are made for each watch, so that few are kept
+  if (shelf_.keeps_text(number) && out.size() - start <= kWorthSharing) change.text = std::make_shared<const std::string>(out, start);
 }
 
 void Watch::write_bookmark(std::string& out, std::uint64_t version, bool ends_initial) const {

@@ -41,7 +41,8 @@ class Watch final : public wire::Body, public ChangeListener {
   void wake();
   bool fill_initial(std::string& out, std::size_t end);
   bool fill_changes(std::string& out, std::size_t end);
-  void write_change(std::string& out, Change& change) const;
+  void write_change(std::string& out, std::uint64_t number) const;
+  void write_whole(std::string& out, std::uint64_t number) const;
   bool wanted(const Doc& object) const;
   void write_bookmark(std::string& out, std::uint64_t version, bool ends_initial) const;
 

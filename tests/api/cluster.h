@@ -1,7 +1,6 @@
-// A real cluster's control plane, kube-apiserver over etcd, on loopback with certificates of its own and an empty, temporary
-// data folder: nodes and pods come out exactly as they were put in, because no controller and no kubelet runs and the admission
-// plugins that would decorate them are off. Gone with the process that made it, however that ends.
-// In a test: derive from ClusterTest. In a program: make a RealCluster.
+// The cluster of a test: an API server on loopback, either the real one (real_cluster.h) or the simulated one (sim_cluster.h);
+// which, is a matter of the binary: api_test has the real one, api_on_sim_test runs the same tests on the simulated one.
+// In a test: derive from ClusterTest.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,8 +11,6 @@
 #include <vector>
 
 #include "api/admin.h"
-#include "api/certificates.h"
-#include "api/child.h"
 
 namespace nodeward::api {
 
@@ -36,56 +33,44 @@ class TempFolder {
 
 // Made, stopped and started by the main thread; the rest from any thread. Throws std::runtime_error with a sentence that says
 // what is missing or ends with what the server logged last.
-class RealCluster {
+class Cluster {
  public:
-  RealCluster();                                  // ready to serve
-  RealCluster(const RealCluster&) = delete;
-  RealCluster& operator=(const RealCluster&) = delete;
+  Cluster() = default;
+  virtual ~Cluster() = default;
+  Cluster(const Cluster&) = delete;
+  Cluster& operator=(const Cluster&) = delete;
 
   // The one cluster of a test binary, made at the first call.
-  static RealCluster& shared();
+  static Cluster& shared();
 
-  const std::string& origin() const { return origin_; }    // "https://127.0.0.1:<port>"
-  const Certificates& certificates() const { return certificates_; }
-  const std::string& token() const { return kAdminToken; }                  // of group system:masters: may do everything
-  const std::string& powerless_token() const { return kPowerlessToken; }    // known, but not allowed anything: 403
-  std::filesystem::path kubeconfig() const { return folder() / "kubeconfig"; }  // of the administrator, by client certificate
+  virtual const std::string& origin() const = 0;           // "https://127.0.0.1:<port>"
+  virtual const std::string& ca_cert() const = 0;          // PEM
+  virtual const std::string& token() const = 0;            // may do everything
+  virtual const std::string& powerless_token() const = 0;  // known, but not allowed anything: 403
+  virtual std::filesystem::path kubeconfig() const = 0;    // of the administrator
   const std::filesystem::path& folder() const { return folder_.path(); }  // for files of the test, gone with the cluster
-  Admin& admin() { return *admin_; }
-  pid_t api_server_pid() const { return api_server_.pid(); }
+  virtual Admin& admin() = 0;
 
-  void kill_api_server();  // SIGKILL: answers under way are lost
-  void stop_api_server();  // SIGTERM: answers under way are finished
-  void start_api_server();  // again, or for the first time: same port, data and certificates; ready to serve
+  virtual bool serves() const = 0;
+  virtual void kill_api_server() = 0;   // answers under way are lost
+  virtual void stop_api_server() = 0;   // answers under way are finished
+  virtual void start_api_server() = 0;  // again: same port, data and certificates; ready to serve
 
  private:
-  static const std::string kAdminToken;
-  static const std::string kPowerlessToken;
-
-  void start_etcd();
-  void give_it_a_past() const;
-  void write_files() const;
-  std::vector<std::string> api_server_arguments() const;
-  void await(Child& child, const std::string& what, const std::string& origin, const std::filesystem::path& log) const;
-
-  std::filesystem::path programs_;
   TempFolder folder_;
-  Certificates certificates_;
-  std::string etcd_origin_;
-  std::string origin_;
-  std::unique_ptr<Admin> admin_;
-  Child etcd_;  // both end before the folder goes
-  Child api_server_;
 };
+
+// Of api_test and api_on_sim_test, each its own.
+std::unique_ptr<Cluster> make_shared_cluster();
 
 // Each test begins with a server that answers, no nodes and no pods; objects of other kinds stay until the test removes them.
 class ClusterTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (cluster().api_server_pid() == 0) cluster().start_api_server();  // a test that failed left it stopped
+    if (!cluster().serves()) cluster().start_api_server();  // a test that failed left it stopped
     admin().clear();
   }
-  RealCluster& cluster() { return RealCluster::shared(); }
+  Cluster& cluster() { return Cluster::shared(); }
   Admin& admin() { return cluster().admin(); }
 };
 

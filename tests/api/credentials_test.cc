@@ -7,8 +7,8 @@
 #include <fstream>
 #include <string>
 
-#include "api/cluster.h"
 #include "api/labeler_process.h"
+#include "api/real_cluster.h"
 
 namespace nodeward::api {
 namespace {
@@ -40,7 +40,9 @@ users: [{{name: u, user: {}}}]
 )",
                                            cluster().origin(), ca, user));
   }
-  fs::path write_ca() { return write("ca.crt", cluster().certificates().ca_cert); }
+  // Client certificates: only a real server looks at them.
+  const Certificates& certificates() { return dynamic_cast<RealCluster&>(cluster()).certificates(); }
+  fs::path write_ca() { return write("ca.crt", certificates().ca_cert); }
   void await_trouble(LabelerProcess& labeler, const std::string& what) {
     labeler.await(what, [&] {
       for (const Json& line : labeler.log_of("cannot read from the API server, trying again")) {
@@ -69,7 +71,7 @@ TEST_F(CredentialsApi, R32ATokenThatIsSwappedIsUsedAtA401) {
 
 TEST_F(CredentialsApi, R32ACaThatIsSwappedIsUsedWithoutARestart) {
   write("one/ca.crt", make_certificates().ca_cert);
-  write("two/ca.crt", cluster().certificates().ca_cert);
+  write("two/ca.crt", certificates().ca_cert);
   lead_to("one");
   LabelerProcess labeler(folder(), {"--kubeconfig", kubeconfig("data/ca.crt", fmt::format("{{token: {}}}", cluster().token()))});
   await_trouble(labeler, "the server's certificate is not signed by the CA given");
@@ -83,8 +85,8 @@ TEST_F(CredentialsApi, R31APluginsCertificateAndKubeconfigsInTwoFiles) {
   const Json credential = {{"apiVersion", "client.authentication.k8s.io/v1"},
                            {"kind", "ExecCredential"},
                            {"status",
-                            {{"clientCertificateData", cluster().certificates().client_cert},
-                             {"clientKeyData", cluster().certificates().client_key},
+                            {{"clientCertificateData", certificates().client_cert},
+                             {"clientKeyData", certificates().client_key},
                              {"expirationTimestamp", "2199-01-01T00:00:00Z"}}}};
   write("credential.json", to_text(credential));
   const fs::path script = write("plugin.sh",
@@ -103,7 +105,7 @@ TEST_F(CredentialsApi, ImpersonationIsWhatTheServerSees) {
   write_ca();
   LabelerProcess labeler(folder(),
                          {"--kubeconfig", kubeconfig("ca.crt", fmt::format("{{token: {}, as: jane}}", cluster().token()))});
-  await_trouble(labeler, "User \\\"jane\\\" cannot list");
+  await_trouble(labeler, "User \\\"jane\\\" cannot watch");  // a streaming list
   labeler.stop();
 }
 

@@ -226,38 +226,5 @@ TEST_F(FaultQuarantineBadInput, PrintOnlyShowsTheWriteAndSendsNone) {
   expect_nothing_written();
 }
 
-// An account that may read and not write: the event is reported, and the exit code says so.
-TEST_F(FaultQuarantineBadInput, ARefusedWriteIsReportedAndMakesItExitOne) {
-  constexpr auto kRole = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
-  constexpr auto kBinding = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
-  admin().post(kRole, {{"metadata", {{"name", "reads-nodes"}}},
-                       {"rules", {{{"apiGroups", {""}}, {"resources", {"nodes"}}, {"verbs", {"get", "list", "watch"}}}}}});
-  admin().post(kBinding,
-               {{"metadata", {{"name", "reads-nodes"}}},
-                {"roleRef", {{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "ClusterRole"}, {"name", "reads-nodes"}}},
-                {"subjects", {{{"kind", "User"}, {"name", "powerless"}, {"apiGroup", "rbac.authorization.k8s.io"}}}}});
-  const auto kubeconfig = folder_ / "reader.kubeconfig";
-  std::ofstream(kubeconfig) << fmt::format(R"(apiVersion: v1
-kind: Config
-current-context: test
-contexts: [{{name: test, context: {{cluster: test, user: test}}}}]
-clusters: [{{name: test, cluster: {{server: "{}", certificate-authority: {}}}}}]
-users: [{{name: test, user: {{token: {}}}}}]
-)",
-                                           cluster().origin(), (cluster().folder() / "ca.pem").string(),
-                                           cluster().powerless_token());
-  auto all = flags(Input::kEnds, example_rules());
-  all.push_back("--kubeconfig-path=" + kubeconfig.string());
-  launch(all);
-  const int exit_code = controller().wait_for_exit();
-  admin().remove(std::string(kBinding) + "/reads-nodes");
-  admin().remove(std::string(kRole) + "/reads-nodes");
-  EXPECT_EQ(exit_code, 1);
-  const Json became = outcome(1);
-  EXPECT_EQ(became["decision"], "refused") << became;
-  EXPECT_THAT(became["error"].get<std::string>(), AllOf(HasSubstr("403"), Not(HasSubstr(cluster().powerless_token()))));
-  EXPECT_EQ(admin().node(kNode), before_);
-}
-
 }  // namespace
 }  // namespace nodeward::api

@@ -136,7 +136,7 @@ TEST_F(FaultsAndARestart, InTheMiddleOfABurstEndWithEveryNodeRightAndNoneWritten
   }
   const Counters since = admin().counters();  // of the new server
   EXPECT_LE(since.count("GET", "nodes"), unanswered) << "a node is read alone only to see whether its write was done";
-  EXPECT_EQ(since.count("PATCH", "nodes", "", 409), 0) << "sent again without a look: the first had been done";
+  EXPECT_LE(since.count("PATCH", "nodes", "", 409), unanswered) << "a guarded body may be sent again: 409 says that it was done";
   EXPECT_EQ(since.count("PUT", "nodes"), 0);
   EXPECT_LE(since.count("PATCH", "nodes", "", 200), kNodes - written_before);
   std::cout << fmt::format(

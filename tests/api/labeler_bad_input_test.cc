@@ -5,6 +5,7 @@
 
 #include <fstream>
 
+#include "api/certificates.h"
 #include "api/labeler_fixture.h"
 #include "base/version.h"
 
@@ -173,7 +174,7 @@ TEST_F(LabelerBadInput, AServerWithACertificateOfAnotherAuthorityIsNotBelieved) 
 }
 
 TEST_F(LabelerBadInput, ARefusedTokenIsSaidAndNeverShown) {
-  LabelerProcess labeler = run({with_kubeconfig(cluster().certificates().ca_cert, kSecret)});
+  LabelerProcess labeler = run({with_kubeconfig(cluster().ca_cert(), kSecret)});
   labeler.await("every watch in trouble", [&] { return labeler.log_of(kCannotRead).size() >= kWatches; });
   EXPECT_THAT(to_text(labeler.log_of(kCannotRead)[0]), HasSubstr("401 Unauthorized"));
   EXPECT_EQ(labeler.get("/readyz").status, 503);
@@ -184,7 +185,7 @@ TEST_F(LabelerBadInput, ARefusedTokenIsSaidAndNeverShown) {
 }
 
 TEST_F(LabelerBadInput, AnAccountWithoutRightsIsSaidPerResource) {
-  LabelerProcess labeler = run({with_kubeconfig(cluster().certificates().ca_cert, cluster().powerless_token()), "--print-only"});
+  LabelerProcess labeler = run({with_kubeconfig(cluster().ca_cert(), cluster().powerless_token()), "--print-only"});
   labeler.await("every watch in trouble", [&] { return labeler.log_of(kCannotRead).size() >= kWatches; });
   const std::string output = labeler.output();
   EXPECT_THAT(output,

@@ -25,7 +25,6 @@ using LabelerCase20OnTheServer = LabelerOnTheServer;
 using LabelerCase23OnTheServer = LabelerOnTheServer;
 using LabelerCase24OnTheServer = LabelerOnTheServer;
 using LabelerCase29OnTheServer = LabelerOnTheServer;
-using LabelerCase32OnTheServer = LabelerOnTheServer;
 using LabelerCase33OnTheServer = LabelerOnTheServer;
 using LabelerCase39OnTheServer = LabelerOnTheServer;
 using LabelerCase40OnTheServer = LabelerOnTheServer;
@@ -176,23 +175,6 @@ TEST_F(LabelerCase29OnTheServer, TheInstallerComesAndGoes) {
   EXPECT_EQ(writes(), 1);
   delete_pod("installer");
   await_state("K=false");
-  EXPECT_EQ(writes(), 1);
-}
-
-// 32 | base | driver pod R without nodeName, then bound to n1 | nothing, then I=true | 0+1
-TEST_F(LabelerCase32OnTheServer, APodCountsOnceItIsBound) {
-  node("n1");
-  start();
-  Json unbound = driver_pod(kReady);
-  unbound["spec"].erase("nodeName");
-  pod(unbound);
-  EXPECT_EQ(writes(), 0);
-  const Json binding{{"apiVersion", "v1"},
-                     {"kind", "Binding"},
-                     {"metadata", {{"name", "driver"}}},
-                     {"target", {{"apiVersion", "v1"}, {"kind", "Node"}, {"name", "n1"}}}};
-  ASSERT_EQ(admin().post(path_of_pod("driver") + "/binding", binding).status, 201);
-  await_state("I=true K=false");
   EXPECT_EQ(writes(), 1);
 }
 

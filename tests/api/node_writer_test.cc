@@ -65,10 +65,10 @@ class NodeWriterOnTheServer : public ClusterTest {
  protected:
   const kube::NodeSelection selection_{
       .labels = {.all = true, .keys = {}}, .annotations = {.all = true, .keys = {}}, .spec = true};
-  WatchedTransport transport_{
-      net::make_curl_transport({.origin = cluster().origin(), .ca_pem = cluster().certificates().ca_cert})};
+  WatchedTransport transport_{net::make_curl_transport({.origin = cluster().origin(), .ca_pem = cluster().ca_cert()})};
   std::string token_ = cluster().token();
-  kube::Client client_{transport_, {.authorization = [this](const std::stop_token&) { return "Bearer " + token_; }}, Clock::real()};
+  kube::Client client_{
+      transport_, {.authorization = [this](const std::stop_token&) { return "Bearer " + token_; }}, Clock::real()};
   nodes::NodeView view_{[](const NodeName&, const std::shared_ptr<const Node>&) {}};
   std::atomic<int> patches_ = 0;
   std::atomic<int> gets_ = 0;

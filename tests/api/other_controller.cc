@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "base/check.h"
+#include "base/clock.h"
 
 namespace nodeward::api {
 namespace {
@@ -15,8 +16,8 @@ constexpr std::string_view kPrefix = "other.example.org/";
 
 }  // namespace
 
-OtherController::OtherController(RealCluster& cluster, std::vector<std::string> nodes)
-    : admin_(cluster.origin(), cluster.certificates().ca_cert, cluster.token()), nodes_(std::move(nodes)) {
+OtherController::OtherController(Cluster& cluster, std::vector<std::string> nodes)
+    : admin_(cluster.origin(), cluster.ca_cert(), cluster.token()), nodes_(std::move(nodes)) {
   NW_CHECK(nodes_.size() % kThreads == 0, "each thread has nodes of its own");
   for (const std::string& node : nodes_) has[node];  // later only the values change, each by one thread
 }

@@ -17,7 +17,7 @@ namespace nodeward::api {
 class OtherController {
  public:
   // On these nodes, as many as a multiple of four.
-  OtherController(RealCluster& cluster, std::vector<std::string> nodes);
+  OtherController(Cluster& cluster, std::vector<std::string> nodes);
 
   static std::set<std::string> taints_of_its_own(const Json& node);  // their keys
 

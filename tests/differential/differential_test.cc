@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "api/cluster.h"
+#include "api/real_cluster.h"
 #include "base/text.h"
 #include "differential/differences.h"
 #include "differential/player.h"

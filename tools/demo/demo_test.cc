@@ -1,4 +1,4 @@
-// The demo as its reader runs it: the whole program, with a second real cluster beside it that KUBECONFIG names.
+// The demo as its reader runs it: the whole program, with a real cluster beside it that KUBECONFIG names.
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "api/cluster.h"
+#include "api/real_cluster.h"
 #include "base/text.h"
 
 namespace nodeward::demo {
@@ -22,6 +22,18 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
+}  // namespace
+}  // namespace nodeward::demo
+
+namespace nodeward::api {
+
+std::unique_ptr<Cluster> make_shared_cluster() { return std::make_unique<RealCluster>(); }
+
+}  // namespace nodeward::api
+
+namespace nodeward::demo {
+namespace {
+
 constexpr const char* kDemo = NW_BINARY_DIR "/tools/demo/demo";
 constexpr const char* kMark = "NODEWARD_DEMO_TEST";
 
@@ -30,9 +42,9 @@ struct Ended {
   std::string output;  // both streams
 };
 
-Ended run_demo() {
+Ended run_demo(const std::string& arguments = "") {
   Ended run;
-  FILE* pipe = ::popen((std::string(kDemo) + " 2>&1").c_str(), "r");
+  FILE* pipe = ::popen((std::string(kDemo) + " " + arguments + " 2>&1").c_str(), "r");
   char part[256];
   while (std::fgets(part, sizeof part, pipe) != nullptr) run.output += part;
   const int status = ::pclose(pipe);
@@ -116,7 +128,7 @@ TEST_F(Demo, ShowsWhatChangedAndCountsOnePatchPerNodeAndTouchesNoOtherCluster) {
                                    "gpu-b-002 driver.installed true -> -: no driver pod",
                                    "cpu-c-001 kata.enabled - -> false: no kata label"));
   EXPECT_THAT(run.output, testing::ContainsRegex("  PATCH nodes +6 +0\n  GET nodes +0 +6\n  PUT nodes +0 +6\n"
-                                                 "  LIST nodes +1\n  LIST pods +3\n  WATCH nodes +1\n  WATCH pods +3\n"));
+                                                 "  WATCH nodes +1\n  WATCH pods +3\n"));
   EXPECT_THAT(run.output, HasSubstr("/bin/labeler --kubeconfig ~/.kube/config --print-only\n"));
   EXPECT_THAT(decisions_of(run.output),
               testing::ElementsAre("quarantine by gpu-fatal and xid-hard-codes, 1 PATCH", "merge by gpu-degraded, 1 PATCH",
@@ -125,7 +137,7 @@ TEST_F(Demo, ShowsWhatChangedAndCountsOnePatchPerNodeAndTouchesNoOtherCluster) {
   EXPECT_THAT(run.output, testing::ContainsRegex("  cordoned +yes +-> no\n"));
   EXPECT_THAT(run.output, testing::ContainsRegex("  taint gpu.example.com/soft PreferNoSchedule +degraded +-> -\n"));
   EXPECT_THAT(run.output, testing::ContainsRegex("  PATCH nodes +4 +0\n  GET nodes +0 +4\n  PUT nodes +0 +4\n"
-                                                 "  LIST nodes +1\n  WATCH nodes +1\n\n"));
+                                                 "  WATCH nodes +1\n\n"));
   EXPECT_THAT(run.output, Not(HasSubstr("\"level\"")));  // the log goes to a file
   const std::string readme = read_file(NW_SOURCE_DIR "/README.md").value();
   for (const std::string& line : split(run.output, '\n')) {
@@ -137,10 +149,26 @@ TEST_F(Demo, ShowsWhatChangedAndCountsOnePatchPerNodeAndTouchesNoOtherCluster) {
   EXPECT_THAT(asked.text(), Not(testing::ContainsRegex(" (nodes|pods)"))) << "asked of the cluster that KUBECONFIG names";
 }
 
+TEST_F(Demo, ShowsTheSameOnARealServer) {
+  const auto told = [](const std::string& output) { return output.substr(output.find("What it changed")); };
+  const auto neutral = [](const std::string& text) { return std::regex_replace(text, std::regex("20[0-9-]+T[0-9-]+Z"), "TIME"); };
+  const Ended real = run_demo("--real");
+  EXPECT_EQ(real.exit_code, 0) << real.output;
+  EXPECT_EQ(neutral(told(real.output)), neutral(told(run_demo().output)));
+}
+
+TEST_F(Demo, AFleetIsLabelledAndATenthOfItTakenOutOfService) {
+  const Ended run = run_demo("--nodes 500");
+  EXPECT_EQ(run.exit_code, 0) << run.output;
+  EXPECT_THAT(run.output, testing::ContainsRegex("labelled +\\[#+\\] +500 of 500"));
+  EXPECT_THAT(run.output, testing::ContainsRegex("quarantined +\\[#+\\] +50 of 50"));
+  EXPECT_THAT(run.output, HasSubstr("a node: 1.00 PATCH, 0.00 GET, 0.00 PUT"));
+}
+
 TEST_F(Demo, LeavesNothingBehindWhenInterrupted) {
   const std::string mark = std::string(kMark) + "=" + std::to_string(::getpid());
   ::setenv(kMark, std::to_string(::getpid()).c_str(), 1);
-  api::Child demo({kDemo}, cluster().folder() / "demo.log");
+  api::Child demo({kDemo, "--real"}, cluster().folder() / "demo.log");
   ::unsetenv(kMark);
   fs::path folder;
   ASSERT_TRUE(await([&] { return !(folder = cluster_folder(programs_with(mark))).empty(); }));
@@ -154,7 +182,8 @@ TEST_F(Demo, LeavesNothingBehindWhenInterrupted) {
 TEST(DemoFailure, IsOneSentenceAndAnExitCode) {
   const std::string programs = std::getenv("NODEWARD_TESTBED") == nullptr ? "" : std::getenv("NODEWARD_TESTBED");
   ::setenv("NODEWARD_TESTBED", "/nowhere", 1);
-  const Ended run = run_demo();
+  const Ended run = run_demo("--real");
+  EXPECT_EQ(run_demo().exit_code, 0) << "the simulated one needs neither";
   programs.empty() ? ::unsetenv("NODEWARD_TESTBED") : ::setenv("NODEWARD_TESTBED", programs.c_str(), 1);
   EXPECT_EQ(run.exit_code, 1);
   EXPECT_THAT(run.output, HasSubstr("\ndemo: the real API server of the tests is not there"));

@@ -1,8 +1,10 @@
-// demo: a real API server with the example nodes and pods, the labeler and then fault-quarantine at work on it, what they changed
-// and which calls the server counted. Called by scripts/demo.sh, which says where the server's programs are (NODEWARD_TESTBED).
+// demo: an API server with the example nodes and pods, the labeler and then fault-quarantine at work on it, what they changed
+// and which calls the server counted. The server is the simulated one, or with --real the real one, whose programs scripts/demo.sh
+// names (NODEWARD_TESTBED); --nodes N shows a fleet instead (fleet.h).
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -10,8 +12,10 @@
 #include <stdexcept>
 #include <thread>
 
-#include "api/cluster.h"
+#include "api/real_cluster.h"
+#include "api/sim_cluster.h"
 #include "base/text.h"
+#include "demo/fleet.h"
 #include "demo/show.h"
 #include "demo/supervise.h"
 
@@ -52,13 +56,13 @@ std::vector<Json> example(const char* file) {
   return items;
 }
 
-fs::path log_of(const api::RealCluster& cluster) { return cluster.folder() / "controllers.log"; }  // of both
+fs::path log_of(const api::Cluster& cluster) { return cluster.folder() / "controllers.log"; }  // of both
 
-api::Child labeler(const api::RealCluster& cluster, const std::string& how) {
+api::Child labeler(const api::Cluster& cluster, const std::string& how) {
   return api::Child({kLabeler, "--kubeconfig", cluster.kubeconfig(), how}, log_of(cluster));
 }
 
-Plan ask_for_plan(const api::RealCluster& cluster, std::size_t nodes) {
+Plan ask_for_plan(const api::Cluster& cluster, std::size_t nodes) {
   api::Child asked = labeler(cluster, "--print-only");
   if (!await([&] { return !asked.running(); })) throw std::runtime_error("labeler --print-only did not end");
   Plan plan = read_plan(read_file(log_of(cluster)).value_or(""));
@@ -96,7 +100,7 @@ api::Counters asked_since(const api::Counters& before, api::Admin& admin) {
 }
 
 // The labeler works until every node of the plan has changed; what it asked of the server meanwhile.
-api::Counters let_it_work(api::RealCluster& cluster, std::vector<NodeStory>& nodes, const Plan& plan) {
+api::Counters let_it_work(api::Cluster& cluster, std::vector<NodeStory>& nodes, const Plan& plan) {
   api::Admin& admin = cluster.admin();
   const api::Counters before = admin.counters();
   api::Child at_work = labeler(cluster, "--metrics-port=0");
@@ -108,7 +112,7 @@ api::Counters let_it_work(api::RealCluster& cluster, std::vector<NodeStory>& nod
   return asked_since(before, admin);
 }
 
-void show_labeler(api::RealCluster& cluster, MonoTime begin) {
+void show_labeler(api::Cluster& cluster, MonoTime begin) {
   const std::vector<Json> nodes = example("nodes.json");
   const std::vector<Json> pods = example("labeler-pods.json");
   cluster.admin().create_nodes(nodes);
@@ -126,7 +130,7 @@ void show_labeler(api::RealCluster& cluster, MonoTime begin) {
       change_table(all, plan));
   fmt::print("What that cost, by the API server's own counters:\n\n{}\n", call_table("labeler", asked, plan.nodes_to_change));
   fmt::print(
-      "One PATCH per node, and no read before it: LIST and WATCH feed the cache, once for the whole cluster.\n"
+      "One PATCH per node, and no read before it: one WATCH of each kind fills the cache and keeps it fresh.\n"
       "NVSentinel's labeler reads a node and writes it back: a GET and a PUT at least, and 4.00 calls per\n"
       "node when 1,000 nodes without labels were measured.\n\n");
 }
@@ -149,7 +153,7 @@ Json example_event(std::string_view name) {
 }
 
 // Sends the events one by one, each when the one before is settled.
-std::vector<FaultStep> let_faults_happen(api::RealCluster& cluster) {
+std::vector<FaultStep> let_faults_happen(api::Cluster& cluster) {
   const fs::path events = cluster.folder() / "events.jsonl";
   const fs::path outcomes = cluster.folder() / "outcomes.jsonl";
   std::ofstream(events).flush();
@@ -177,7 +181,7 @@ std::vector<FaultStep> let_faults_happen(api::RealCluster& cluster) {
   return steps;
 }
 
-void show_fault_quarantine(api::RealCluster& cluster) {
+void show_fault_quarantine(api::Cluster& cluster) {
   fmt::print(
       "Now fault-quarantine, which takes faulty nodes out of service. Four health events of {}, each sent\n"
       "when the one before was settled, judged by the rules of tests/data/examples/fault-quarantine.toml:\n\n",
@@ -191,7 +195,7 @@ void show_fault_quarantine(api::RealCluster& cluster) {
   fmt::print("Cordon, taints, labels and the record of the failures (annotations) change in one PATCH, or not at all.\n\n");
 }
 
-void show(api::RealCluster& cluster, MonoTime begin) {
+void show(api::Cluster& cluster, MonoTime begin) {
   show_labeler(cluster, begin);
   show_fault_quarantine(cluster);
   const auto program = [](const fs::path& path) { return fs::relative(path, NW_SOURCE_DIR).string(); };
@@ -202,12 +206,14 @@ void show(api::RealCluster& cluster, MonoTime begin) {
       program(kLabeler), program(kFaultQuarantine));
 }
 
-void start_and_show() {
-  const MonoTime begin = Clock::real().now();
-  fmt::print("Starting a kube-apiserver and an etcd on 127.0.0.1, for this demo alone.\n");
-  api::RealCluster cluster;
+struct Arguments {
+  bool real = false;
+  int nodes = 0;
+};
+
+void show_on(api::Cluster& cluster, const std::function<void()>& what) {
   try {
-    show(cluster, begin);
+    what();
   } catch (const std::exception& error) {
     std::error_code none;  // it may have failed before a controller said anything
     fs::copy_file(log_of(cluster), kKeptLog, fs::copy_options::overwrite_existing, none);
@@ -216,12 +222,29 @@ void start_and_show() {
   }
 }
 
-int main() {
+void start_and_show(const Arguments& arguments) {
+  const MonoTime begin = Clock::real().now();
+  if (arguments.real) {
+    fmt::print("Starting a kube-apiserver and an etcd on 127.0.0.1, for this demo alone.\n");
+    api::RealCluster cluster;
+    return show_on(cluster, [&] { show(cluster, begin); });
+  }
+  fmt::print("A simulated API server (nodeward sim) on 127.0.0.1, for this demo alone; `make demo-real` has a real one.\n");
+  api::SimCluster cluster;
+  show_on(cluster, [&] { arguments.nodes > 0 ? show_fleet(cluster, arguments.nodes) : show(cluster, begin); });
+}
+
+int main(int argc, char** argv) {
+  Arguments arguments;
+  CLI::App app("What the labeler and fault-quarantine do, on a cluster of its own", "demo");
+  app.add_flag("--real", arguments.real, "On a real kube-apiserver and etcd");
+  app.add_option("--nodes", arguments.nodes, "A fleet of so many nodes on the simulated server")->check(CLI::Range(1, 100'000));
+  CLI11_PARSE(app, argc, argv);
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   ::unsetenv("KUBECONFIG");  // whatever it names is none of the demo's business
-  return supervise([] {
+  return supervise([&] {
     try {
-      start_and_show();
+      start_and_show(arguments);
       return 0;
     } catch (const std::exception& error) {
       fmt::print(stderr, "demo: {}\n", error.what());
@@ -233,4 +256,4 @@ int main() {
 }  // namespace
 }  // namespace nodeward::demo
 
-int main() { return nodeward::demo::main(); }
+int main(int argc, char** argv) { return nodeward::demo::main(argc, argv); }

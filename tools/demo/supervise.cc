@@ -7,7 +7,7 @@
 
 #include <cstdlib>
 
-#include "api/cluster.h"
+#include "api/real_cluster.h"
 
 namespace nodeward::demo {
 namespace {

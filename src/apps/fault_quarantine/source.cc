@@ -37,6 +37,9 @@ std::optional<Refusal> refusal_of(const FaultQuarantineFlags& flags, const EnvLo
   if (flags.dry_run) return Refusal{2, "--dry-run: not in this version yet; --print-only shows what would be written"};
   if (flags.event_source == "postgres") return no_postgres("--event-source postgres");
   if (flags.event_source.empty()) return by_environment(env);
+  if (flags.lease.leader_elect && !flags.event_source.ends_with("?follow")) {
+    return Refusal{2, "--leader-elect: a source that ends is read by one copy alone; it goes with file:PATH?follow"};
+  }
   return std::nullopt;
 }
 

@@ -24,6 +24,14 @@ TEST(EventSource, LinesAreTaken) {
   EXPECT_FALSE(refusal({"-event-source=file:-", "--circuit-breaker-enabled=false"}, {{"DATASTORE_PROVIDER", "postgresql"}}));
 }
 
+TEST(EventSource, ALeaseGoesWithASourceThatDoesNotEnd) {
+  EXPECT_FALSE(refusal({"--leader-elect", "--event-source=file:events.jsonl?follow"}));
+  const auto refused = refusal({"--leader-elect", "--event-source=file:events.jsonl"});
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->exit_code, 2);
+  EXPECT_THAT(refused->sentence, HasSubstr("?follow"));
+}
+
 TEST(EventSource, WithoutAFlagOnlyPostgresIsMeant) {
   for (const Variables& variables :
        {Variables{}, Variables{{"MONGODB_URI", "mongodb://db"}}, Variables{{"DATASTORE_PROVIDER", "mongodb"}}}) {

@@ -8,6 +8,7 @@
 
 #include "apps/nodeward/cel_command.h"
 #include "apps/nodeward/rules_command.h"
+#include "apps/nodeward/sim_command.h"
 #include "base/version.h"
 
 namespace nodeward::apps {
@@ -41,13 +42,15 @@ std::string in_one_line(const CLI::App& app, const CLI::ParseError& error) {
 }  // namespace
 
 int run_nodeward(int argc, const char* const* argv) {
-  CLI::App app("Nodeward's tool for operators: try and check rules before a cluster meets them.", "nodeward");
+  CLI::App app("Nodeward's tool for operators: try and check rules before a cluster meets them, run a simulated one.",
+               "nodeward");
   app.set_version_flag("--version", fmt::format("nodeward {}", version()), "Print the version and end");
   app.footer("Exit codes: 0 good, 1 what was looked at is wrong, 2 the command line is.");
   app.require_subcommand(1);
   int exit_code = 0;
   add_cel_command(app, exit_code);
   add_rules_command(app, exit_code);
+  add_sim_command(app, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

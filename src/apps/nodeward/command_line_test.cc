@@ -33,8 +33,8 @@ TEST(NodewardCommandLine, SaysInOneLineWhatIsWrongWithIt) {
     const char* wanted;
   };
   const Case cases[] = {
-      {{}, "nodeward: a command is missing; there are: cel, rules (nodeward --help says more)\n"},
-      {{"rulse", "check"}, "nodeward: unknown command \"rulse\"; there are: cel, rules (nodeward --help says more)\n"},
+      {{}, "nodeward: a command is missing; there are: cel, rules, sim (nodeward --help says more)\n"},
+      {{"rulse", "check"}, "nodeward: unknown command \"rulse\"; there are: cel, rules, sim (nodeward --help says more)\n"},
       {{"--verison"}, "nodeward: unknown flag --verison (nodeward --help says more)\n"},
       {{"cel", "evl", "1"}, "nodeward cel: unknown command \"evl\"; there are: eval (nodeward cel --help says more)\n"},
       {{"cel", "eval"}, "nodeward cel eval: expression is required (nodeward cel eval --help says more)\n"},

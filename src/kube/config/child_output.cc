@@ -83,15 +83,17 @@ Result<pid_t> spawn(const ChildCommand& command, int output, int complaint) {
   return pid;
 }
 
-// Reads what is there. False: this was the end.
+// Reads what is there, up to the most that a pipe can hold: a child that never stops printing must not keep us from the clock.
+// False: this was the end.
 bool drain(int fd, std::string& into, std::size_t most) {
   std::array<char, 16384> bytes;
-  while (true) {
+  for (std::size_t left = 1024 * 1024; left > 0; left -= bytes.size()) {
     const ssize_t count = read(fd, bytes.data(), bytes.size());
     if (count < 0) return errno == EAGAIN || errno == EINTR;
     if (count == 0) return false;
     into.append(bytes.data(), std::min(static_cast<std::size_t>(count), most - std::min(most, into.size())));
   }
+  return true;
 }
 
 // Until the child has ended; what it left behind and still holds the pipes is not waited for.

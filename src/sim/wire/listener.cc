@@ -48,7 +48,7 @@ Result<std::unique_ptr<Listener>> Listener::open(Loop& loop, const std::string& 
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> where(found, &freeaddrinfo);
   const int fd = socket(where->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   const int yes = 1;
-  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  if (fd >= 0) setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   if (fd < 0 || bind(fd, where->ai_addr, where->ai_addrlen) != 0 || ::listen(fd, SOMAXCONN) != 0) {
     const std::string why = std::generic_category().message(errno);
     if (fd >= 0) ::close(fd);
