@@ -23,7 +23,7 @@ Result<std::vector<HealthEvent>> read_events(std::string_view json);
 Result<std::vector<HealthEvent>> read_record(std::string_view json);
 
 std::string to_stored_json(const HealthEvent& event);
-std::string to_stored_json(std::span<const HealthEvent> events);   // the record: [{...},{...}]
+std::string to_stored_json(std::span<const HealthEvent> events);  // the record: [{...},{...}]
 
 // `text` as a JSON string as Go writes it: < > & and U+2028 escaped too, bytes that are no UTF-8 as \ufffd.
 std::string go_quoted(std::string_view text);

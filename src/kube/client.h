@@ -22,12 +22,12 @@ namespace nodeward::kube {
 struct ClientOptions {
   std::string path_prefix = {};  // of the server's URL: "/k8s/clusters/c-1", no slash at the end
   std::string user_agent = "nodeward";
-  std::vector<net::Header> headers = {};               // of every request
+  std::vector<net::Header> headers = {};  // of every request
   // The value of the Authorization header, empty: none. It may wait, and fail: then nothing is sent.
   std::function<Result<std::string>(const std::stop_token&)> authorization = [](const auto&) { return std::string(); };
   // After a 401 to what was sent with `refused`. True: there are other credentials now.
   std::function<bool(const std::string& refused, const std::stop_token&)> reload_credentials = [](auto&&...) { return false; };
-  telemetry::Counter* requests = nullptr;              // counts by {verb, code}; code "0": no answer came
+  telemetry::Counter* requests = nullptr;  // counts by {verb, code}; code "0": no answer came
   telemetry::Audit* audit = nullptr;
 };
 

@@ -110,11 +110,7 @@ Target::Target(std::shared_ptr<const Endpoint> from)
 }
 
 Easy::Easy(std::shared_ptr<const Target> target, std::shared_ptr<Transfer> transfer, const bool& http2)
-    : held_(std::move(target)),
-      target_(*held_),
-      transfer_(std::move(transfer)),
-      http2_(http2),
-      handle_(curl_easy_init()) {
+    : held_(std::move(target)), target_(*held_), transfer_(std::move(transfer)), http2_(http2), handle_(curl_easy_init()) {
   NW_CHECK(handle_ != nullptr, "libcurl has memory for a handle");
   const Request& request = transfer_->request();
   set(CURLOPT_PRIVATE, this);

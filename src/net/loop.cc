@@ -108,7 +108,9 @@ void Loop::obey(Command command) {
   Transfer* const transfer = command.transfer.get();
   const auto found = active_.find(transfer);
   switch (command.kind) {
-    case Command::Kind::kStart: launch(std::move(command.transfer), std::move(command.target), lane_for(transfer->kind())); return;
+    case Command::Kind::kStart:
+      launch(std::move(command.transfer), std::move(command.target), lane_for(transfer->kind()));
+      return;
     case Command::Kind::kResume:
       if (found != active_.end()) curl_easy_pause(found->second.easy->handle(), CURLPAUSE_CONT);
       return;

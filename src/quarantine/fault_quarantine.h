@@ -38,9 +38,11 @@ struct FaultQuarantineOptions {
   int workers = 16;
   nodes::Fence fence = {};  // closed: another copy acts, events wait; see resume()
   // A write that the server refuses, each time its words are news.
-  std::function<void(const kube::NodeName&, const std::string& why)> on_refused = [](const kube::NodeName&, const std::string&) {};
+  std::function<void(const kube::NodeName&, const std::string& why)> on_refused = [](const kube::NodeName&, const std::string&) {
+  };
   // Each event settled with a decision; for Kubernetes Events.
-  std::function<void(const events::HealthEvent&, const Judgement&)> on_settled = [](const events::HealthEvent&, const Judgement&) {};
+  std::function<void(const events::HealthEvent&, const Judgement&)> on_settled = [](const events::HealthEvent&,
+                                                                                    const Judgement&) {};
   // Set: nothing is sent; each body is given to this instead, and the next events of the node are judged as if it had been sent.
   std::function<void(const kube::NodeName&, std::string_view body)> print_only = {};
 };

@@ -56,8 +56,11 @@ Simulation::Simulation(SimulationOptions options, wire::Tls tls, const Clock& cl
       tls_(std::move(tls)),
       clock_(clock),
       listener_(listening_.get_future().share()),
-      api_({.token = options_.token, .other_token = options_.other_token, .powerless_token = options_.powerless_token, .most_changes = options_.most_changes}, clock,
-           [this](Duration wait, std::function<void()> task) { listener_.get()->after(wait, std::move(task)); }),
+      api_({.token = options_.token,
+            .other_token = options_.other_token,
+            .powerless_token = options_.powerless_token,
+            .most_changes = options_.most_changes},
+           clock, [this](Duration wait, std::function<void()> task) { listener_.get()->after(wait, std::move(task)); }),
       fleet_(api_.store(), api_.writer(), clock) {}
 
 Result<std::unique_ptr<Simulation>> Simulation::start(SimulationOptions options, const Clock& clock) {

@@ -98,7 +98,8 @@ void Watch::write_whole(std::string& out, std::uint64_t number) const {
   const std::size_t start = out.size();
   change.after.write(out);
   constexpr std::size_t kWorthSharing = 64UL << 10;    // bytes; longer texts are made for each watch, so that few are kept
-  if (shelf_.keeps_text(number) && out.size() - start <= kWorthSharing) change.text = std::make_shared<const std::string>(out, start);
+  if (shelf_.keeps_text(number) && out.size() - start <= kWorthSharing)
+    change.text = std::make_shared<const std::string>(out, start);
 }
 
 void Watch::write_bookmark(std::string& out, std::uint64_t version, bool ends_initial) const {
