@@ -8,7 +8,8 @@ setup:        ## Install what is missing: Debian 12 packages, Go for the real AP
 	@scripts/setup.sh
 build: setup  ## Build the programs into build/release/bin
 	@scripts/build.sh release labeler fault-quarantine nodeward
-demo: setup   ## See it work on a simulated cluster, in seconds; NODES=10000 shows a fleet (your KUBECONFIG is never touched)
+demo:         ## See it work on a simulated cluster, in seconds; NODES=10000 shows a fleet (your KUBECONFIG is never touched)
+	@scripts/setup.sh demo
 	@scripts/demo.sh $(if $(NODES),--nodes "$(NODES)")
 demo-real: setup    ## The same on a real API server of its own
 	@scripts/demo.sh --real

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Makes a Debian 12 machine able to build and test Nodeward: installs the packages that are missing, and a Go for the real API
-# server of the tests. Quick and silent when all is there. `scripts/setup.sh lint` adds what `make lint` and `make format` need,
+# server of the tests. Quick and silent when all is there. `scripts/setup.sh demo` leaves Go out, `scripts/setup.sh lint` adds what
+# `make lint` and `make format` need,
 # `scripts/setup.sh fuzz` what `make fuzz-smoke` needs.
 . "$(dirname "${BASH_SOURCE[0]}")/env.sh"
 
@@ -17,11 +18,13 @@ libraries=(
   libgtest-dev libgmock-dev libbenchmark-dev                      # tests, bench
 )
 wanted=("${tools[@]}" "${libraries[@]}")
+go=needed
 case "${1:-}" in
   "") ;;
+  demo) go=none ;;
   lint) wanted+=(clang-format-16 clang-tidy-16) ;;
   fuzz) wanted+=(clang-16 libclang-rt-16-dev) ;;
-  *) die "setup: unknown argument \"$1\"; it takes none, or: lint, fuzz" ;;
+  *) die "setup: unknown argument \"$1\"; it takes none, or: demo, lint, fuzz" ;;
 esac
 
 missing_of() {    # those of the given packages that are not installed
@@ -74,4 +77,4 @@ install_go() {
 command -v dpkg-query >/dev/null || die "setup: this is not Debian; install by hand what scripts/setup.sh lists, Debian 12 names"
 mapfile -t missing < <(missing_of "${wanted[@]}")
 [ ${#missing[@]} = 0 ] || install_packages "${missing[@]}"
-use_go || install_go
+[ $go = none ] || use_go || install_go
