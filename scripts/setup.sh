@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # Makes a Debian 12 machine able to build and test Nodeward: installs the packages that are missing, and a Go for the real API
 # server of the tests. Quick and silent when all is there. `scripts/setup.sh demo` leaves Go out, `scripts/setup.sh lint` adds what
-# `make lint` and `make format` need,
-# `scripts/setup.sh fuzz` what `make fuzz-smoke` needs.
+# `make lint` and `make format` need, `scripts/setup.sh fuzz` what `make fuzz-smoke` needs.
 . "$(dirname "${BASH_SOURCE[0]}")/env.sh"
 
 tools=(ca-certificates git curl g++ make cmake ninja-build ccache mold pkg-config)
@@ -15,7 +14,7 @@ libraries=(
   libtomlplusplus-dev                                             # config
   libcli11-dev                                                    # apps
   libnghttp2-dev                                                  # sim
-  libgtest-dev libgmock-dev libbenchmark-dev                      # tests, bench
+  libgtest-dev libgmock-dev libbenchmark-dev iproute2             # tests, bench
 )
 wanted=("${tools[@]}" "${libraries[@]}")
 go=needed

@@ -1,5 +1,5 @@
 // R08 on a real path: two network namespaces, a cable between them, and packets that get lost on it because a neighbour's address is
-// wrong, so neither end is told. Needs root and `ip`. In its long form (NODEWARD_LONG) with the numbers of the product.
+// wrong, so neither end is told. Needs the right to make networks, and `ip`. In its long form (NODEWARD_LONG) with the numbers of the product.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -45,6 +45,11 @@ class Namespace {
     changed_.notify_all();
     changed_.wait(lock, [&] { return !task_; });
   }
+  bool tries_ip(const std::string& arguments) {
+    bool done = false;
+    call([&] { done = std::system(("ip " + arguments).c_str()) == 0; });
+    return done;
+  }
   void ip(const std::string& arguments) {
     call([&] { EXPECT_EQ(std::system(("ip " + arguments).c_str()), 0) << "ip " << arguments; });
   }
@@ -61,10 +66,13 @@ class Namespace {
 class R08OnADeadPath : public testing::Test {
  protected:
   void SetUp() override {
-    if (!client_.usable() || !server_.usable()) {
-      FAIL() << "cannot make a network namespace: run as root, with CAP_SYS_ADMIN and CAP_NET_ADMIN";
+    // Where nobody may make networks the long form fails; the ordinary run has R08 on the simulated server too (tests/chaos).
+    constexpr auto kNoNetwork = "cannot make a network of two namespaces: run as root, with CAP_SYS_ADMIN and CAP_NET_ADMIN";
+    if (!client_.usable() || !server_.usable() ||
+        !server_.tries_ip("link add nw-server type veth peer name nw-client netns " + client_.path())) {
+      if (is_long()) FAIL() << kNoNetwork;
+      GTEST_SKIP() << kNoNetwork;
     }
-    server_.ip("link add nw-server type veth peer name nw-client netns " + client_.path());
     server_.ip("addr add 10.77.0.1/30 dev nw-server");
     server_.ip("link set nw-server up");
     client_.ip("addr add 10.77.0.2/30 dev nw-client");
@@ -90,6 +98,7 @@ class R08OnADeadPath : public testing::Test {
     });
   }
   void TearDown() override {
+    if (IsSkipped()) return;
     client_.call([this] { transport_.reset(); });
     server_.call([this] { listener_.reset(); });
   }
