@@ -68,12 +68,4 @@ Result<wire::Tls> make_certificate(const std::string& address) {
                    })};
 }
 
-std::string base64(std::string_view bytes) {
-  std::string out((bytes.size() + 2) / 3 * 4 + 1, '\0');      // EVP_EncodeBlock ends with a zero
-  const int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
-                                   reinterpret_cast<const unsigned char*>(bytes.data()), static_cast<int>(bytes.size()));
-  out.resize(static_cast<std::size_t>(size));
-  return out;
-}
-
 }  // namespace nodeward::sim

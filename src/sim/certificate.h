@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "base/error.h"
 #include "sim/wire/server.h"
@@ -10,7 +9,5 @@
 namespace nodeward::sim {
 
 Result<wire::Tls> make_certificate(const std::string& address);     // an IP address; "localhost" and the loopback are good too
-
-std::string base64(std::string_view bytes);
 
 }  // namespace nodeward::sim

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/base64.h"
 #include "base/text.h"
 #include "sim/certificate.h"
 #include "sim/request_body.h"
@@ -126,7 +127,7 @@ Result<> Simulation::write_kubeconfig(const std::filesystem::path& file) const {
     return fail(ErrorCode::kInvalid,
                 fmt::format("{}: is the kubeconfig of something else and is left alone; name another file", file.string()));
   }
-  const std::string authority = options_.tls ? fmt::format("\n    certificate-authority-data: {}", base64(ca_pem())) : "";
+  const std::string authority = options_.tls ? fmt::format("\n    certificate-authority-data: {}", encode_base64(ca_pem())) : "";
   return write_private_file(file, fmt::format(R"({}contexts:
 - name: sim
   context:

@@ -16,6 +16,4 @@ struct Certificates {
 
 Certificates make_certificates();
 
-std::string base64(const std::string& bytes);
-
 }  // namespace nodeward::api

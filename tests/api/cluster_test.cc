@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include "base/base64.h"
 #include "base/text.h"
 
 namespace nodeward::api {
@@ -126,7 +127,7 @@ TEST_F(ApiServer, NamesTheNodeThatItRefuses) {
 TEST_F(ApiServer, IsDescribedByItsKubeconfig) {
   const std::string text = read_file(cluster().kubeconfig()).value();
   EXPECT_THAT(text, testing::HasSubstr("server: " + cluster().origin()));
-  EXPECT_THAT(text, testing::HasSubstr("certificate-authority-data: " + base64(cluster().ca_cert())));
+  EXPECT_THAT(text, testing::HasSubstr("certificate-authority-data: " + encode_base64(cluster().ca_cert())));
 }
 
 TEST(Counters, ReadsTheMetricAndNothingElse) {

@@ -7,6 +7,7 @@
 
 #include "api/certificates.h"
 #include "api/labeler_fixture.h"
+#include "base/base64.h"
 #include "base/version.h"
 
 namespace nodeward::api {
@@ -41,7 +42,7 @@ contexts: [{{name: test, context: {{cluster: test, user: test}}}}]
 clusters: [{{name: test, cluster: {{server: "{}", certificate-authority-data: {}}}}}]
 users: [{{name: test, user: {{token: {}}}}}]
 )",
-                                            cluster().origin(), base64(ca_pem), token));
+                                            cluster().origin(), encode_base64(ca_pem), token));
   }
   std::string with_kubeconfig_text(const std::string& text) {
     const auto file = cluster().folder() / "test.kubeconfig";

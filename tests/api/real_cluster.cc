@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "base/base64.h"
 #include "base/clock.h"
 #include "base/text.h"
 
@@ -91,8 +92,8 @@ users:
     client-certificate-data: {}
     client-key-data: {}
 )",
-                                       origin_, base64(certificates_.ca_cert), base64(certificates_.client_cert),
-                                       base64(certificates_.client_key)));
+                                       origin_, encode_base64(certificates_.ca_cert), encode_base64(certificates_.client_cert),
+                                       encode_base64(certificates_.client_key)));
 }
 
 void RealCluster::start_etcd() {
@@ -112,7 +113,7 @@ void RealCluster::start_etcd() {
 void RealCluster::give_it_a_past() const {
   constexpr int kVersions = 10;
   Admin etcd(etcd_origin_, "", "");
-  for (int i = 0; i < kVersions; ++i) etcd.post("/v3/kv/put", {{"key", base64("past")}, {"value", base64("x")}});
+  for (int i = 0; i < kVersions; ++i) etcd.post("/v3/kv/put", {{"key", encode_base64("past")}, {"value", encode_base64("x")}});
   const Answer answer = etcd.post("/v3/kv/compaction", {{"revision", kVersions}, {"physical", true}});
   if (answer.status != 200) throw std::runtime_error("etcd does not forget: " + answer.body);
 }

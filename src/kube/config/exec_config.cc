@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/base64.h"
 #include "base/json.h"
 #include "kube/config/pem.h"
 

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/base64.h"
 #include "base/text.h"
 #include "kube/config/pem.h"
 #include "kube/config/temp_folder.h"

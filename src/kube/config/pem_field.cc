@@ -1,5 +1,6 @@
 #include "kube/config/pem_field.h"
 
+#include "base/base64.h"
 #include "kube/config/pem.h"
 #include "kube/config/token.h"
 

@@ -9,25 +9,6 @@ namespace {
 
 std::string certificate() { return read_file(std::string(NW_SOURCE_DIR) + "/tests/data/kubeconfigs/certs/ca.crt").value(); }
 
-TEST(Base64, DecodesWhatIsPaddedAndPassesOverBlanks) {
-  EXPECT_EQ(decode_base64(""), "");
-  EXPECT_EQ(decode_base64("aA=="), "h");
-  EXPECT_EQ(decode_base64("aGU="), "he");
-  EXPECT_EQ(decode_base64("aGVs\r\n bG8\t=\n"), "hello");
-  EXPECT_EQ(decode_base64("+/+/"), "\xfb\xff\xbf");
-}
-
-TEST(Base64, EncodesWhatItDecodes) {
-  for (const char* text : {"", "h", "he", "hel", "hell", "\xfb\xff\xbf"}) EXPECT_EQ(decode_base64(encode_base64(text)), text);
-  EXPECT_EQ(encode_base64("he"), "aGU=");
-}
-
-TEST(Base64, RefusesWhatIsNotStandard) {
-  for (const char* text : {"a", "aG", "aGV", "aA=", "aA===", "aA==aA==", "=", "====", "a=b=", "aG!s", "-_-_"}) {
-    EXPECT_EQ(decode_base64(text), std::nullopt) << text;
-  }
-}
-
 TEST(Pem, TakesCertificatesWithTextAroundThem) {
   EXPECT_TRUE(check_certificates(certificate()));
   EXPECT_TRUE(check_certificates("# ours\n" + certificate() + "between\n" + certificate() + "after"));
