@@ -47,6 +47,7 @@ class MemoryApi final : public net::Transport {
   void remove(const std::string& name);
   Json node(const std::string& name) const;
   void intercept(Intercept answer);
+  void hide_nodes(bool hidden);              // watches break, lists and new watches fail
   std::vector<net::Request> writes() const;  // every request about a single node
 
   Result<net::Response> send(const net::Request& request, const std::stop_token& stop) override;
@@ -64,6 +65,7 @@ class MemoryApi final : public net::Transport {
   std::vector<std::string> lines_;           // of the watch, all there ever were; the n-th made version n + 1
   Intercept intercept_ = [](const net::Request&) { return std::nullopt; };
   std::vector<net::Request> writes_;
+  bool hidden_ = false;
 };
 
 // Lines from `next` on, as they are told; or a list, whole.
@@ -76,7 +78,9 @@ class MemoryApi::Feed final : public net::Stream {
   Result<std::optional<std::string>> read(Duration, const std::stop_token& stop) override {
     if (!next_) return std::exchange(whole_, std::nullopt);
     std::unique_lock lock(api_.mutex_);
-    if (!api_.told_.wait(lock, stop, [&] { return api_.lines_.size() > *next_; })) return fail(ErrorCode::kCancelled, "stopped");
+    const auto comes = [&] { return api_.hidden_ || api_.lines_.size() > *next_; };
+    if (!api_.told_.wait(lock, stop, comes)) return fail(ErrorCode::kCancelled, "stopped");
+    if (api_.hidden_) return fail(ErrorCode::kUnavailable, "broken");
     return api_.lines_[(*next_)++];
   }
 
@@ -119,6 +123,12 @@ Json MemoryApi::node(const std::string& name) const {
 void MemoryApi::intercept(Intercept answer) {
   const std::lock_guard lock(mutex_);
   intercept_ = std::move(answer);
+}
+
+void MemoryApi::hide_nodes(bool hidden) {
+  const std::lock_guard lock(mutex_);
+  hidden_ = hidden;
+  told_.notify_all();
 }
 
 std::vector<net::Request> MemoryApi::writes() const {
@@ -168,6 +178,7 @@ Result<net::Response> MemoryApi::send(const net::Request& request, const std::st
 Result<std::unique_ptr<net::Stream>> MemoryApi::open(const net::Request& request, const std::stop_token&) {
   const std::lock_guard lock(mutex_);
   constexpr std::string_view kFrom = "resourceVersion=";
+  if (hidden_) return fail(ErrorCode::kUnreachable, "no way");
   if (request.path.find("sendInitialEvents") != std::string::npos) return std::make_unique<Declined>();
   if (request.path.find("watch=") == std::string::npos) return std::make_unique<Feed>(*this, list());
   return std::make_unique<Feed>(*this, std::stoul(request.path.substr(request.path.find(kFrom) + kFrom.size())));
@@ -180,6 +191,7 @@ class ListedSource final : public events::Source {
       : deliveries_(std::move(deliveries)), ends_(ends) {}
 
   Result<events::Delivery> next(const std::stop_token& stop) override {
+    if (at_ == 0) before_the_first();
     if (at_ < deliveries_.size()) return deliveries_[at_++];
     std::unique_lock lock(mutex_);
     if (!ends_) changed_.wait(lock, stop, [] { return false; });
@@ -191,6 +203,7 @@ class ListedSource final : public events::Source {
     settled_.emplace_back(arrived, outcome);
     changed_.notify_all();
   }
+  std::function<void()> before_the_first = [] {};
   void fails_at_its_end() { fails_ = true; }
   void wait_settled(std::size_t count) {
     std::unique_lock lock(mutex_);
@@ -397,6 +410,41 @@ TEST_F(FaultQuarantineLoop, ANodeThatNeverComesIsFinalAfterAMinute) {
   EXPECT_EQ(source_->settled()[0].second.decision, "node-not-found");
   EXPECT_EQ(errors("get_node_cache_error"), 1);
   EXPECT_THAT(verbs(), IsEmpty());
+}
+
+// What is known of them may be old by then: here the label that spared one node is gone, and the other has come.
+TEST_F(FaultQuarantineLoop, NoEventIsDismissedWhileTheNodesCannotBeRead) {
+  constexpr auto kManaged = "nvsentinel.dgxc.nvidia.com/managed";
+  options_.selection.labels.keys.emplace_back(kManaged);
+  Json node = api_.node("gpu-a-001");
+  node["metadata"]["labels"][kManaged] = "false";
+  api_.put(node);
+  HealthEvent spared = example_event("fatal-gpu0");
+  spared.error_codes = {"31"};
+  HealthEvent early = spared;
+  early.node_name = "late-node";
+  give(deliveries({spared, early}), false);
+  const auto pass = [&](Duration time) {
+    for (const MonoTime end = clock_.now() + time; clock_.now() < end; clock_.advance(250ms)) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  };
+  source_->before_the_first = [&] {
+    while (!loop_->readiness().ready) pass(1s);
+    api_.hide_nodes(true);
+    while (loop_->readiness().text == "ok") pass(1s);
+  };
+  start();
+  pass(100s);
+  EXPECT_THAT(source_->settled(), IsEmpty());
+  node["metadata"]["labels"].erase(kManaged);
+  api_.put(node);
+  node["metadata"]["name"] = "late-node";
+  node["metadata"].erase("uid");
+  api_.put(node);
+  api_.hide_nodes(false);
+  for (int i = 0; i < 1000 && source_->settled().size() < 2; ++i) pass(1s);
+  EXPECT_THAT(statuses(), ElementsAre("Quarantined", "Quarantined"));
 }
 
 TEST_F(FaultQuarantineLoop, AWriteThatIsNotAllowedIsReportedAndLeft) {
