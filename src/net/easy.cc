@@ -89,8 +89,8 @@ bool is_of_a_namesake(std::string_view detail) {
 
 }  // namespace
 
-Target::Target(std::shared_ptr<const Endpoint> from)
-    : source(std::move(from)), endpoint(*source), base(endpoint.origin), where(endpoint.origin) {
+Target::Target(std::shared_ptr<const Endpoint> from, int number)
+    : source(std::move(from)), generation(number), endpoint(*source), base(endpoint.origin), where(endpoint.origin) {
   const auto url = parsed_url(endpoint.origin);
   if (!url) return;  // each request will say so
   const std::string host = url_part(url.get(), CURLUPART_HOST);

@@ -58,6 +58,13 @@ class H2Connection {
       if (byte(3) <= Frame::kHeaders && (byte(4) & kEndStream) != 0) return stream;
     }
   }
+  // The common name in the client's certificate; "none" without one.
+  std::string client() const {
+    const std::unique_ptr<X509, decltype(&X509_free)> shown(SSL_get1_peer_certificate(ssl_.get()), &X509_free);
+    char name[64] = "none";
+    if (shown) X509_NAME_get_text_by_NID(X509_get_subject_name(shown.get()), NID_commonName, name, sizeof name);
+    return name;
+  }
   // Whether frames wait to be read.
   bool waits() const {
     pollfd socket{.fd = fd_, .events = POLLIN, .revents = 0};
@@ -117,6 +124,9 @@ class TestH2Server {
     SSL_CTX_use_certificate(context_.get(), own_.certificate.get());
     SSL_CTX_use_PrivateKey(context_.get(), own_.key.get());
     SSL_CTX_set_alpn_select_cb(context_.get(), &choose_h2, nullptr);
+    // Asks for a client's certificate and takes any, also none.
+    SSL_CTX_set_verify(context_.get(), SSL_VERIFY_PEER, [](int, X509_STORE_CTX*) { return 1; });
+    SSL_CTX_set_session_id_context(context_.get(), reinterpret_cast<const unsigned char*>("test"), 4);
   }
   Endpoint endpoint(Liveness liveness = {}) const {
     return {
