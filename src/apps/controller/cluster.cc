@@ -46,7 +46,7 @@ Cluster::Cluster(const ClusterOptions& options, const kube::ClusterConfig& confi
                .user_agent = fmt::format("{}/{} (nodeward)", options.program, version()),
                .headers = config.impersonation,
                .authorization = [this](const std::stop_token& token) { return credentials_.authorization(token); },
-               .reload_credentials = [this](const std::string& refused,
+               .reload_credentials = [this](const kube::Authorization& refused,
                                             const std::stop_token& token) { return credentials_.reload(refused, token); },
                .requests = &metrics.counter(
                    options.program == "labeler" ? "labeler_api_requests_total" : "fault_quarantine_api_requests_total",
