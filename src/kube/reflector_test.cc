@@ -220,8 +220,8 @@ TEST(Client, SendsCredentialsAndReadsThemAnewAtA401) {
                  .headers = {{"Impersonate-User", "jane"}},
                  .authorization = [&](const std::stop_token&) { return token; },
                  .reload_credentials =
-                     [&](const std::string& refused, const std::stop_token&) {
-                       EXPECT_EQ(refused, "Bearer old");
+                     [&](const Authorization& refused, const std::stop_token&) {
+                       EXPECT_EQ(refused.header, "Bearer old");
                        token = "Bearer new";
                        return true;
                      }},
