@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
+#include <functional>
 
 namespace nodeward::kube {
 namespace {
@@ -62,30 +64,119 @@ Uid Uid::from(std::string_view text) {
 }
 
 namespace {
-auto place_of(const std::vector<std::pair<Symbol, Symbol>>& entries, std::string_view key) {
-  return std::lower_bound(entries.begin(), entries.end(), key,
-                          [](const auto& entry, std::string_view wanted) { return entry.first.view() < wanted; });
+
+// The keys of a map as one text: how many, where each of them ends behind these numbers, then one key after the other.
+class PackedKeys {
+ public:
+  explicit PackedKeys(const Symbol& symbol) : text_(symbol.view()) {}
+  static Symbol pack(std::span<const SymbolMap::Entry> sorted);
+
+  std::size_t size() const { return text_.empty() ? 0 : number(0); }
+  std::string_view operator[](std::size_t at) const {
+    const std::size_t begin = at == 0 ? 0 : number(at);
+    return text_.substr((size() + 1) * kNumber + begin, number(at + 1) - begin);
+  }
+  bool has(std::string_view key, std::size_t at) const { return at < size() && (*this)[at] == key; }
+  // Of the first key that is not less.
+  std::size_t place_of(std::string_view key) const {
+    std::size_t begin = 0;
+    for (std::size_t end = size(); begin < end;) {
+      const std::size_t middle = (begin + end) / 2;
+      (*this)[middle] < key ? begin = middle + 1 : end = middle;
+    }
+    return begin;
+  }
+
+ private:
+  static constexpr std::size_t kNumber = sizeof(std::uint32_t);
+  std::size_t number(std::size_t at) const {
+    std::uint32_t number = 0;
+    std::memcpy(&number, text_.data() + at * kNumber, kNumber);
+    return number;
+  }
+  std::string_view text_;
+};
+
+Symbol PackedKeys::pack(std::span<const SymbolMap::Entry> sorted) {
+  if (sorted.empty()) return {};
+  std::vector<std::uint32_t> numbers{static_cast<std::uint32_t>(sorted.size())};
+  numbers.reserve(sorted.size() + 1);
+  std::uint32_t end = 0;
+  for (const auto& [key, value] : sorted) numbers.push_back(end += static_cast<std::uint32_t>(key.size()));
+  std::string text(reinterpret_cast<const char*>(numbers.data()), numbers.size() * kNumber);
+  text.reserve(text.size() + end);
+  for (const auto& [key, value] : sorted) text += key;
+  return Symbol(text);
 }
+
 }  // namespace
 
+SymbolMap::SymbolMap(std::span<Entry> entries) {
+  const auto key_of = [](const Entry& entry) { return entry.first; };
+  if (std::ranges::adjacent_find(entries, std::ranges::greater_equal{}, key_of) != entries.end()) {  // the server sorts them
+    std::ranges::stable_sort(entries, {}, key_of);
+    const auto of_one_key = [](const Entry& a, const Entry& b) { return a.first == b.first; };
+    const auto last_of_each = std::unique(entries.rbegin(), entries.rend(), of_one_key).base();
+    entries = entries.subspan(static_cast<std::size_t>(last_of_each - entries.begin()));
+  }
+  if (entries.empty()) return;
+  keys_ = PackedKeys::pack(entries);
+  values_ = std::make_unique<Symbol[]>(entries.size());
+  std::ranges::transform(entries, values_.get(), [](const Entry& entry) { return Symbol(entry.second); });
+}
+
+SymbolMap::SymbolMap(const SymbolMap& other) : keys_(other.keys_) {
+  if (other.empty()) return;
+  values_ = std::make_unique<Symbol[]>(size());
+  std::copy_n(other.values_.get(), size(), values_.get());
+}
+
+SymbolMap& SymbolMap::operator=(SymbolMap other) noexcept {
+  keys_ = std::move(other.keys_);
+  values_ = std::move(other.values_);
+  return *this;
+}
+
 std::optional<std::string_view> SymbolMap::get(std::string_view key) const {
-  const auto place = place_of(entries_, key);
-  if (place == entries_.end() || place->first.view() != key) return std::nullopt;
-  return place->second.view();
+  const PackedKeys keys(keys_);
+  const std::size_t place = keys.place_of(key);
+  if (!keys.has(key, place)) return std::nullopt;
+  return values_[place].view();
 }
 
 void SymbolMap::set(std::string_view key, std::string_view value) {
-  const auto place = entries_.begin() + (place_of(entries_, key) - entries_.begin());
-  if (place != entries_.end() && place->first.view() == key) {
-    place->second = Symbol(value);
-  } else {
-    entries_.emplace(place, Symbol(key), Symbol(value));
+  const PackedKeys keys(keys_);
+  if (const std::size_t place = keys.place_of(key); keys.has(key, place)) {
+    values_[place] = Symbol(value);
+    return;
   }
+  auto all = entries();
+  all.emplace_back(key, value);
+  *this = SymbolMap(all);
 }
 
 void SymbolMap::erase(std::string_view key) {
-  const auto place = entries_.begin() + (place_of(entries_, key) - entries_.begin());
-  if (place != entries_.end() && place->first.view() == key) entries_.erase(place);
+  auto others = entries();
+  std::erase_if(others, [&](const Entry& entry) { return entry.first == key; });
+  if (others.size() < size()) *this = SymbolMap(others);
+}
+
+std::size_t SymbolMap::size() const { return PackedKeys(keys_).size(); }
+
+std::vector<SymbolMap::Entry> SymbolMap::entries() const {
+  std::vector<Entry> entries;
+  for (const auto& [key, value] : *this) entries.emplace_back(key.view(), value.view());
+  return entries;
+}
+
+SymbolMap::Iterator SymbolMap::begin() const { return {*this, 0}; }
+SymbolMap::Iterator SymbolMap::end() const { return {*this, size()}; }
+std::pair<SymbolMap::Key, const Symbol&> SymbolMap::Iterator::operator*() const {
+  return {Key{PackedKeys(map_->keys_)[at_]}, map_->values_[at_]};
+}
+
+bool operator==(const SymbolMap& a, const SymbolMap& b) {
+  return a.keys_ == b.keys_ && std::equal(a.values_.get(), a.values_.get() + a.size(), b.values_.get());
 }
 
 bool Node::same_content(const Node& other) const {
