@@ -65,17 +65,14 @@ Uid Uid::from(std::string_view text) {
 
 namespace {
 
-// The keys of a map as one text: how many, where each of them ends behind these numbers, then one key after the other.
+// The keys of a map as one text: where in it each key begins and where the last one ends, then one key after the other.
 class PackedKeys {
  public:
-  explicit PackedKeys(const Symbol& symbol) : text_(symbol.view()) {}
+  explicit PackedKeys(std::string_view text) : text_(text) {}
   static Symbol pack(std::span<const SymbolMap::Entry> sorted);
 
-  std::size_t size() const { return text_.empty() ? 0 : number(0); }
-  std::string_view operator[](std::size_t at) const {
-    const std::size_t begin = at == 0 ? 0 : number(at);
-    return text_.substr((size() + 1) * kNumber + begin, number(at + 1) - begin);
-  }
+  std::size_t size() const { return text_.empty() ? 0 : number(0) / kNumber - 1; }
+  std::string_view operator[](std::size_t at) const { return text_.substr(number(at), number(at + 1) - number(at)); }
   bool has(std::string_view key, std::size_t at) const { return at < size() && (*this)[at] == key; }
   // Of the first key that is not less.
   std::size_t place_of(std::string_view key) const {
@@ -98,13 +95,11 @@ class PackedKeys {
 };
 
 Symbol PackedKeys::pack(std::span<const SymbolMap::Entry> sorted) {
-  if (sorted.empty()) return {};
-  std::vector<std::uint32_t> numbers{static_cast<std::uint32_t>(sorted.size())};
-  numbers.reserve(sorted.size() + 1);
-  std::uint32_t end = 0;
-  for (const auto& [key, value] : sorted) numbers.push_back(end += static_cast<std::uint32_t>(key.size()));
-  std::string text(reinterpret_cast<const char*>(numbers.data()), numbers.size() * kNumber);
-  text.reserve(text.size() + end);
+  std::vector<std::uint32_t> begins{static_cast<std::uint32_t>((sorted.size() + 1) * kNumber)};
+  begins.reserve(sorted.size() + 1);
+  for (const auto& [key, value] : sorted) begins.push_back(begins.back() + static_cast<std::uint32_t>(key.size()));
+  std::string text(reinterpret_cast<const char*>(begins.data()), begins.front());
+  text.reserve(begins.back());
   for (const auto& [key, value] : sorted) text += key;
   return Symbol(text);
 }
@@ -120,34 +115,28 @@ SymbolMap::SymbolMap(std::span<Entry> entries) {
     entries = entries.subspan(static_cast<std::size_t>(last_of_each - entries.begin()));
   }
   if (entries.empty()) return;
-  keys_ = PackedKeys::pack(entries);
-  values_ = std::make_unique<Symbol[]>(entries.size());
-  std::ranges::transform(entries, values_.get(), [](const Entry& entry) { return Symbol(entry.second); });
+  symbols_ = std::make_unique<Symbol[]>(1 + entries.size());
+  symbols_[0] = PackedKeys::pack(entries);
+  std::ranges::transform(entries, &value_at(0), [](const Entry& entry) { return Symbol(entry.second); });
 }
 
-SymbolMap::SymbolMap(const SymbolMap& other) : keys_(other.keys_) {
+SymbolMap::SymbolMap(const SymbolMap& other) {
   if (other.empty()) return;
-  values_ = std::make_unique<Symbol[]>(size());
-  std::copy_n(other.values_.get(), size(), values_.get());
-}
-
-SymbolMap& SymbolMap::operator=(SymbolMap other) noexcept {
-  keys_ = std::move(other.keys_);
-  values_ = std::move(other.values_);
-  return *this;
+  symbols_ = std::make_unique<Symbol[]>(1 + other.size());
+  std::copy_n(other.symbols_.get(), 1 + other.size(), symbols_.get());
 }
 
 std::optional<std::string_view> SymbolMap::get(std::string_view key) const {
-  const PackedKeys keys(keys_);
+  const PackedKeys keys(packed_keys());
   const std::size_t place = keys.place_of(key);
   if (!keys.has(key, place)) return std::nullopt;
-  return values_[place].view();
+  return value_at(place).view();
 }
 
 void SymbolMap::set(std::string_view key, std::string_view value) {
-  const PackedKeys keys(keys_);
+  const PackedKeys keys(packed_keys());
   if (const std::size_t place = keys.place_of(key); keys.has(key, place)) {
-    values_[place] = Symbol(value);
+    value_at(place) = Symbol(value);
     return;
   }
   auto all = entries();
@@ -161,7 +150,7 @@ void SymbolMap::erase(std::string_view key) {
   if (others.size() < size()) *this = SymbolMap(others);
 }
 
-std::size_t SymbolMap::size() const { return PackedKeys(keys_).size(); }
+std::size_t SymbolMap::size() const { return PackedKeys(packed_keys()).size(); }
 
 std::vector<SymbolMap::Entry> SymbolMap::entries() const {
   std::vector<Entry> entries;
@@ -172,11 +161,12 @@ std::vector<SymbolMap::Entry> SymbolMap::entries() const {
 SymbolMap::Iterator SymbolMap::begin() const { return {*this, 0}; }
 SymbolMap::Iterator SymbolMap::end() const { return {*this, size()}; }
 std::pair<SymbolMap::Key, const Symbol&> SymbolMap::Iterator::operator*() const {
-  return {Key{PackedKeys(map_->keys_)[at_]}, map_->values_[at_]};
+  return {Key{PackedKeys(map_->packed_keys())[at_]}, map_->value_at(at_)};
 }
 
 bool operator==(const SymbolMap& a, const SymbolMap& b) {
-  return a.keys_ == b.keys_ && std::equal(a.values_.get(), a.values_.get() + a.size(), b.values_.get());
+  const std::size_t count = a.empty() ? 0 : 1 + a.size();
+  return a.empty() == b.empty() && std::equal(a.symbols_.get(), a.symbols_.get() + count, b.symbols_.get());
 }
 
 bool Node::same_content(const Node& other) const {

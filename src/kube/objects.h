@@ -59,23 +59,27 @@ class SymbolMap {
   explicit SymbolMap(std::span<Entry> entries);  // sorts them in place; of those with one key the last counts
   SymbolMap(const SymbolMap& other);
   SymbolMap(SymbolMap&&) noexcept = default;
-  SymbolMap& operator=(SymbolMap other) noexcept;
+  SymbolMap& operator=(SymbolMap other) noexcept {
+    symbols_ = std::move(other.symbols_);
+    return *this;
+  }
   ~SymbolMap() = default;
 
   std::optional<std::string_view> get(std::string_view key) const;  // nullopt: the key is absent; "" is a value
   void set(std::string_view key, std::string_view value);
   void erase(std::string_view key);
-  bool empty() const { return keys_.empty(); }
+  bool empty() const { return symbols_ == nullptr; }
   std::size_t size() const;
   Iterator begin() const;
   Iterator end() const;
   friend bool operator==(const SymbolMap& a, const SymbolMap& b);
 
  private:
+  std::string_view packed_keys() const { return empty() ? std::string_view{} : symbols_[0].view(); }  // objects.cc knows how
+  Symbol& value_at(std::size_t place) const { return symbols_[1 + place]; }
   std::vector<Entry> entries() const;
 
-  Symbol keys_;  // packed; objects.cc knows how
-  std::unique_ptr<Symbol[]> values_;
+  std::unique_ptr<Symbol[]> symbols_;  // the keys, then the value of each; null: none
 };
 
 class SymbolMap::Iterator {
