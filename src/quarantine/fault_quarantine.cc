@@ -26,7 +26,7 @@ constexpr std::size_t kFold = 100;                       // events of a node pla
 constexpr std::size_t kMostWaiting = 1'000'000;          // then the source is not read on
 constexpr Duration kNodeMayCome = 60s;                   // an event may be ahead of the watch that brings its node
 constexpr std::size_t kMostShown = 253;                  // bytes in the log of what should be a node name
-constexpr Duration kOutOfSight = 1s;                     // between looks while the nodes cannot be read
+constexpr Duration kOutOfSight = 1s;                     // between looks while the nodes cannot be read, and once they can
 constexpr Duration kPatience = 5min;                     // after the source's end, without anything being settled
 
 nodes::WriterOptions writer_options(const FaultQuarantineOptions& options, Inbox& inbox) {
@@ -179,7 +179,7 @@ std::optional<MonoTime> FaultQuarantine::handle(const NodeName& name, const std:
   // the nodes went out of sight.
   const bool unmet = std::holds_alternative<nodes::Unknown>(outcome) ||
                      (std::holds_alternative<nodes::Unchanged>(outcome) && dismisses(*plan));
-  if (unmet && !reader_.trouble().empty()) {
+  if (unmet && (!reader_.trouble().empty() || clock_.now() < reader_.well_since() + kOutOfSight)) {
     const Later later{clock_.now() + kOutOfSight, Later::Reason::kFailed, "the nodes cannot be read"};
     return wait(name, std::move(hand), now, plan, later);
   }

@@ -34,6 +34,9 @@ class RealCluster final : public Cluster {
   void forget_the_past() const;  // in etcd, of what is; what was seen last is gone, too
   pid_t api_server_pid() const { return api_server_.pid(); }
 
+  // As after an old backup was restored: nothing is there, and versions begin below those that were seen.
+  void restore_empty_storage();
+
   bool serves() const override { return api_server_.pid() != 0; }
   void kill_api_server() override;  // SIGKILL
   void stop_api_server() override { stop_api_server_within(30s); }
