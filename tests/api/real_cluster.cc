@@ -154,6 +154,14 @@ void RealCluster::start_api_server() {
   await(api_server_, "kube-apiserver", origin_, log);
 }
 
+void RealCluster::restore_empty_storage() {
+  api_server_.kill();
+  etcd_.kill();
+  fs::remove_all(folder() / "etcd");
+  start_etcd();
+  start_api_server();
+}
+
 void RealCluster::kill_api_server() { api_server_.kill(); }
 void RealCluster::stop_api_server() { api_server_.stop(30s); }
 

@@ -27,6 +27,9 @@ class RealCluster final : public Cluster {
   const Certificates& certificates() const { return certificates_; }
   pid_t api_server_pid() const { return api_server_.pid(); }
 
+  // As after an old backup was restored: nothing is there, and versions begin below those that were seen.
+  void restore_empty_storage();
+
   bool serves() const override { return api_server_.pid() != 0; }
   void kill_api_server() override;   // SIGKILL
   void stop_api_server() override;   // SIGTERM
