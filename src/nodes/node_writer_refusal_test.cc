@@ -73,7 +73,7 @@ TEST_F(NodeWriterAnswers, RefusalsWaitTwiceAsLongEachTimeUpToTenMinutes) {
   watch_shows(node_json(5));
   Duration before = 30s;
   for (int i = 0; i < 6; ++i) {
-    script_.emplace_back(status(403, "Forbidden"));
+    script_.emplace_back(status(422, "Invalid"));
     const Duration wait = wait_of(apply());
     EXPECT_GE(wait, std::min<Duration>(before * 3 / 2, 540s));
     EXPECT_LE(wait, 600s);
@@ -81,6 +81,18 @@ TEST_F(NodeWriterAnswers, RefusalsWaitTwiceAsLongEachTimeUpToTenMinutes) {
     clock_.advance(wait);
   }
   EXPECT_EQ(verbs(), Verbs(6, "PATCH"));
+}
+
+TEST_F(NodeWriterAnswers, A403MayBeThatOfAServerThatHasJustComeUpAndIsTriedAgainSoonThenAtLongIntervals) {
+  watch_shows(node_json(5));
+  for (const Duration wanted : {1s, 4s, 16s, 64s, 256s, 600s, 600s}) {
+    script_.emplace_back(status(403, "Forbidden"));
+    const Duration wait = wait_of(apply());
+    EXPECT_GE(wait, wanted * 9 / 10);
+    EXPECT_LE(wait, std::min<Duration>(wanted * 11 / 10, 600s));
+    clock_.advance(wait);
+  }
+  EXPECT_EQ(verbs(), Verbs(7, "PATCH"));
 }
 
 TEST_F(NodeWriterAnswers, ARefusalIsToldOnceForEachNewReason) {

@@ -190,6 +190,16 @@ TEST_F(Api, BookmarksComeEachMinuteAndTheTimeoutEndsTheWatch) {
   EXPECT_TRUE(watch->ended);
 }
 
+TEST_F(Api, AWatchFromAVersionYetToComeIsSilentUntilThen) {
+  const std::uint64_t last = std::stoull(node("a").version());
+  const auto watch = open("GET", fmt::format("/api/v1/nodes?watch=1&allowWatchBookmarks=true&resourceVersion={}", last + 1));
+  node("b");
+  run_timers(61s);
+  EXPECT_EQ(watch->events().at(0)["type"], "BOOKMARK") << "as far as that one change";
+  node("c");
+  EXPECT_EQ(watch->events().at(0)["object"]["metadata"]["name"], "c");
+}
+
 TEST_F(Api, ACompactedVersionIsAnErrorEvent) {
   const std::string version = node("a").version();
   node("b");

@@ -324,6 +324,7 @@ ApiServer::Answer ApiServer::watch(Call& call, const ListOptions& options) {
     const auto from = shelf.change_after(*version);
     if (!from) return stream_reply(std::make_unique<TextBody>(expired_event(*version, store_.version())));
     plan.from = *from;
+    plan.after = *version;
   }
   auto watch = std::make_unique<Watch>(shelf, std::move(plan), call.exchange);
   const std::chrono::seconds asked(std::min(options.timeout_s, kLongestWatch));
