@@ -4,6 +4,7 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <deque>
 
 #include "base/json.h"
 #include "kube/answers.h"
@@ -52,18 +53,20 @@ Taint read_taint(Value value) {
 // Each read_* overload fills a record from the members of one object; metadata goes through the same steps for all kinds.
 struct NodeReader {
   NodeSelection selection;
-  std::vector<SymbolMap::Entry> labels = {}, annotations = {};  // views into the object in hand
+  std::vector<SymbolMap::Entry> labels = {}, annotations = {}, others = {};  // views into the object in hand and into
+  std::deque<std::string> made = {};                                         // what is not in it word for word
 
   Node read(Object object) {
     Node node;
-    labels.clear();
-    annotations.clear();
+    for (auto* entries : {&labels, &annotations, &others}) entries->clear();
+    made.clear();
     members(object, [&](std::string_view key, Value value) {
       if (key == "metadata") read_metadata(value, node);
       if (key == "spec" && selection.spec) read_spec(value, node);
     });
     node.labels = SymbolMap(labels);
     node.annotations = SymbolMap(annotations);
+    node.members = SymbolMap(others);
     return node;
   }
   static void identify(std::string_view key, Value value, Node& node) {
@@ -84,7 +87,7 @@ struct NodeReader {
       } else if (key == "uid") {
         const std::string_view uid = text(value);
         node.uid = Uid::from(uid);
-        if (selection.metadata_members.wants(key)) node.members.set("metadata.uid", json_quoted(uid));
+        if (selection.metadata_members.wants(key)) others.emplace_back("metadata.uid", made.emplace_back(json_quoted(uid)));
       } else if (key == "labels") {
         members(value, [&](std::string_view label, Value v) {
           node.labelled = true;
@@ -97,23 +100,24 @@ struct NodeReader {
           if (selection.annotations.wants(name)) annotations.emplace_back(name, content);
         });
       } else if (selection.metadata_members.wants(key)) {
-        keep_member("metadata", key, value, node);
+        keep_member("metadata", key, value);
       }
     });
   }
-  void read_spec(Value spec, Node& node) const {
+  void read_spec(Value spec, Node& node) {
     members(spec, [&](std::string_view key, Value value) {
       if (key == "unschedulable") {
         node.unschedulable = !value.is_null() && value.get_bool().value();
       } else if (key == "taints") {
         elements(value, [&](Value taint) { node.taints.push_back(read_taint(taint)); });
       } else if (selection.spec_members.wants(key)) {
-        keep_member("spec", key, value, node);
+        keep_member("spec", key, value);
       }
     });
   }
-  static void keep_member(std::string_view section, std::string_view key, Value value, Node& node) {
-    if (!value.is_null()) node.members.set(fmt::format("{}.{}", section, key), sj::to_json_string(value).value());
+  void keep_member(std::string_view section, std::string_view key, Value value) {
+    if (value.is_null()) return;
+    others.emplace_back(made.emplace_back(fmt::format("{}.{}", section, key)), sj::to_json_string(value).value());
   }
 };
 

@@ -72,16 +72,16 @@ class PackedKeys {
   static Symbol pack(std::span<const SymbolMap::Entry> sorted);
 
   std::size_t size() const { return text_.empty() ? 0 : number(0) / kNumber - 1; }
-  std::string_view operator[](std::size_t at) const { return text_.substr(number(at), number(at + 1) - number(at)); }
-  bool has(std::string_view key, std::size_t at) const { return at < size() && (*this)[at] == key; }
-  // Of the first key that is not less.
-  std::size_t place_of(std::string_view key) const {
+  std::string_view operator[](std::size_t at) const { return {text_.data() + number(at), number(at + 1) - number(at)}; }
+  std::optional<std::size_t> find(std::string_view key) const {
     std::size_t begin = 0;
     for (std::size_t end = size(); begin < end;) {
       const std::size_t middle = (begin + end) / 2;
-      (*this)[middle] < key ? begin = middle + 1 : end = middle;
+      const int order = key.compare((*this)[middle]);
+      if (order == 0) return middle;
+      order > 0 ? begin = middle + 1 : end = middle;
     }
-    return begin;
+    return std::nullopt;
   }
 
  private:
@@ -127,16 +127,14 @@ SymbolMap::SymbolMap(const SymbolMap& other) {
 }
 
 std::optional<std::string_view> SymbolMap::get(std::string_view key) const {
-  const PackedKeys keys(packed_keys());
-  const std::size_t place = keys.place_of(key);
-  if (!keys.has(key, place)) return std::nullopt;
-  return value_at(place).view();
+  const auto place = PackedKeys(packed_keys()).find(key);
+  if (!place) return std::nullopt;
+  return value_at(*place).view();
 }
 
 void SymbolMap::set(std::string_view key, std::string_view value) {
-  const PackedKeys keys(packed_keys());
-  if (const std::size_t place = keys.place_of(key); keys.has(key, place)) {
-    value_at(place) = Symbol(value);
+  if (const auto place = PackedKeys(packed_keys()).find(key)) {
+    value_at(*place) = Symbol(value);
     return;
   }
   auto all = entries();

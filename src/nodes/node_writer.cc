@@ -48,58 +48,84 @@ NodeWriter::NodeWriter(kube::Client& client, NodeView& freshest, Clock& clock, W
       flight_(FlightLimit(options_.workers)),
       gate_(Gate(kGateBackoff)) {}
 
+// What one round is about: the node, what is wanted of it, and as much of that as is sent.
+struct NodeWriter::Round {
+  std::shared_ptr<const Node> node;
+  NodePatch wanted;
+  std::string identity;  // of the whole body
+  Weight least;
+  NodePatch::Body body;
+};
+
 Outcome NodeWriter::apply(const NodeName& name, const Plan& plan, const std::stop_token& stop) {
   if (auto later = too_early(name, clock_.now())) return *later;
   if (auto unfinished = look(name, stop)) return *unfinished;
   for (int conflicts = 0; conflicts < kTries;) {
     if (stop.stop_requested()) return Stopped{};
-    const auto node = freshest_.freshest(name);
-    if (!node) return forget(name), Outcome{Unknown{}};
-    NodePatch wanted = plan(*node);
-    if (options_.fence.guard_all()) wanted.guarded();
-    const auto whole = wanted.body(*node);
-    if (!whole) return settled(name), Outcome{Unchanged{}};
-    if (auto later = still_refused(name, whole->identity, *node, clock_.now())) return *later;
-    const Weight least = weight_for(name, whole->identity);
-    const auto body = least == Weight::kOrnament ? whole : wanted.lightened(least).body(*node);
-    if (!body) return settled(name), Outcome{Unchanged{}};
+    const auto round = prepare(name, plan);
+    if (!round) return round.error();
     if (auto later = fenced(name)) return *later;
-    if (options_.fence.guard_all() && !body->guarded) continue;  // the lease was taken since the plan was made
+    if (options_.fence.guard_all() && !round->body.guarded) continue;  // the lease was taken since the plan was made
     if (auto later = claim(name, clock_.now())) return *later;
 
-    auto answer = patch(name, *body, stop);
-    if (answer) {
-      auto written = std::make_shared<const Node>(*answer);
-      freshest_.answered(std::move(*answer));
-      settled(name);
-      return Written{std::move(written), least != Weight::kOrnament};
-    }
-    switch (const Error& error = answer.error(); error.code) {
-      case ErrorCode::kCancelled: return Stopped{};
-      case ErrorCode::kFenced: continue;  // the next round waits behind the fence
-      case ErrorCode::kNotFound: return freshest_.missing(name), forget(name), Outcome{Gone{}};
-      case ErrorCode::kConflict: {
-        // News, not overload: at once the first time, then apart from the others that write this node.
-        if (++conflicts > 1) clock_.sleep_for(backoff_delay(kConflictWait, conflicts, seed_of(name)), stop);
-        const auto newer = freshest_.freshest(name);
-        if (newer && newer->version == node->version) {
-          if (auto failed = read(name, stop)) return *failed;
-        }
-        continue;
-      }
-      case ErrorCode::kInvalid: {
-        const auto lighter = lighter_than(wanted, least, *node, *body);
-        if (!lighter) return refuse(name, whole->identity, node, error);
-        lighten(name, whole->identity, *lighter, error);
-        continue;
-      }
-      case ErrorCode::kDenied: return refuse(name, whole->identity, node, error);
-      default:
-        if (may_have_been_done(error.code)) remember_unknown(name, *body);
-        return back_off(name, error);
-    }
+    auto answer = patch(name, round->body, stop);
+    if (answer) return written(name, *round, std::move(*answer));
+    const Error& error = answer.error();
+    const bool conflict = error.code == ErrorCode::kConflict;
+    const auto end = conflict ? after_conflict(name, *round, ++conflicts, stop) : after_failure(name, *round, error);
+    if (end) return *end;
   }
   return back_off(name, Error{ErrorCode::kConflict, fmt::format("patch {}: {} conflicts in a row", name.str(), kTries), {}});
+}
+
+tl::expected<NodeWriter::Round, Outcome> NodeWriter::prepare(const NodeName& name, const Plan& plan) {
+  const auto unchanged = [&] { return settled(name), tl::unexpected(Outcome{Unchanged{}}); };
+  auto node = freshest_.freshest(name);
+  if (!node) return forget(name), tl::unexpected(Outcome{Unknown{}});
+  NodePatch wanted = plan(*node);
+  if (options_.fence.guard_all()) wanted.guarded();
+  const auto whole = wanted.body(*node);
+  if (!whole) return unchanged();
+  if (auto later = still_refused(name, whole->identity, *node, clock_.now())) return tl::unexpected(Outcome{*later});
+  const Weight least = weight_for(name, whole->identity);
+  auto body = least == Weight::kOrnament ? whole : wanted.lightened(least).body(*node);
+  if (!body) return unchanged();
+  return Round{std::move(node), std::move(wanted), whole->identity, least, std::move(*body)};
+}
+
+Outcome NodeWriter::written(const NodeName& name, const Round& round, Node node) {
+  auto result = std::make_shared<const Node>(node);
+  freshest_.answered(std::move(node));
+  settled(name);
+  return Written{std::move(result), round.least != Weight::kOrnament};
+}
+
+// News, not overload: at once the first time, then apart from the others that write this node. nullopt: there is a newer node.
+std::optional<Outcome> NodeWriter::after_conflict(const NodeName& name, const Round& round, int conflicts,
+                                                  const std::stop_token& stop) {
+  if (conflicts > 1) clock_.sleep_for(backoff_delay(kConflictWait, conflicts, seed_of(name)), stop);
+  const auto newer = freshest_.freshest(name);
+  if (!newer || newer->version != round.node->version) return std::nullopt;
+  return read(name, stop);
+}
+
+// nullopt: the next round is another one.
+std::optional<Outcome> NodeWriter::after_failure(const NodeName& name, const Round& round, const Error& error) {
+  switch (error.code) {
+    case ErrorCode::kCancelled: return Stopped{};
+    case ErrorCode::kFenced: return std::nullopt;  // it waits behind the fence
+    case ErrorCode::kNotFound: return freshest_.missing(name), forget(name), Outcome{Gone{}};
+    case ErrorCode::kInvalid:
+      if (const auto lighter = lighter_than(round.wanted, round.least, *round.node, round.body)) {
+        lighten(name, round.identity, *lighter, error);
+        return std::nullopt;
+      }
+      return refuse(name, round.identity, round.node, error);
+    case ErrorCode::kDenied: return refuse(name, round.identity, round.node, error);
+    default:
+      if (may_have_been_done(error.code)) remember_unknown(name, round.body);
+      return back_off(name, error);
+  }
 }
 
 // A lighter body may have to wait for its place in the rate: what was refused is remembered, else the whole would be sent again.

@@ -116,6 +116,13 @@ class NodeWriter {
     std::string too_heavy;  // identity of a whole body of which a part was refused
   };
 
+  struct Round;
+  tl::expected<Round, Outcome> prepare(const kube::NodeName& name, const Plan& plan);
+  Outcome written(const kube::NodeName& name, const Round& round, kube::Node node);
+  std::optional<Outcome> after_conflict(const kube::NodeName& name, const Round& round, int conflicts,
+                                        const std::stop_token& stop);
+  std::optional<Outcome> after_failure(const kube::NodeName& name, const Round& round, const Error& error);
+
   std::optional<Later> too_early(const kube::NodeName& name, MonoTime now) const;
   std::optional<Later> still_refused(const kube::NodeName& name, const std::string& identity, const kube::Node& node,
                                      MonoTime now) const;

@@ -221,12 +221,24 @@ TEST_F(Api, AWatchThatFallsBehindEnds) {
   EXPECT_TRUE(watch->ended);
 }
 
-TEST_F(Api, AWatchThatIsGoneIsForgotten) {
-  auto watch = open("GET", "/api/v1/nodes?watch=1&allowWatchBookmarks=true&timeoutSeconds=1");
-  watch.reset();
+TEST_F(Api, AWatchThatIsGoneIsForgottenWithinAMinute) {
+  for (const char* options : {"&timeoutSeconds=1", "&timeoutSeconds=86400", "", "&allowWatchBookmarks=true"}) {
+    auto watch = open("GET", fmt::format("/api/v1/nodes?watch=1{}", options));
+    watch.reset();
+  }
   node("a");
-  run_timers(70s);
+  run_timers(60s);
   EXPECT_TRUE(timers.empty());
+}
+
+TEST_F(Api, AWatchWithoutATimeEndsAfter45Minutes) {
+  const auto watch = open("GET", "/api/v1/nodes?watch=1");
+  for (int minute = 1; minute < 45; ++minute) run_timers(60s);
+  EXPECT_EQ(watch->read(), "") << "no bookmark was asked for";
+  EXPECT_FALSE(watch->ended);
+  run_timers(60s);
+  watch->read();
+  EXPECT_TRUE(watch->ended);
 }
 
 TEST_F(Api, ATimeBeyondAllMeasureEndsNoWatchAtOnce) {

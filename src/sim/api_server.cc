@@ -328,19 +328,19 @@ ApiServer::Answer ApiServer::watch(Call& call, const ListOptions& options) {
   }
   auto watch = std::make_unique<Watch>(shelf, std::move(plan), call.exchange);
   const std::chrono::seconds asked(std::min(options.timeout_s, kLongestWatch));
-  after_(asked > 0s ? Duration(asked) : kWatchEnds, [self = watch->self()] {
-    if (const auto alive = self.lock()) (*alive)->end();
-  });
-  if (options.bookmarks) arm_bookmarks(watch->self());
+  tend(watch->self(), asked > 0s ? Duration(asked) : kWatchEnds, options.bookmarks);
   return stream_reply(std::move(watch));
 }
 
-void ApiServer::arm_bookmarks(const std::weak_ptr<Watch*>& watch) {
-  after_(kBookmarkEvery, [this, watch] {
+// One timer at a time, of a minute at the most, so that nothing is left for long of a watch whose client has gone.
+void ApiServer::tend(const std::weak_ptr<Watch*>& watch, Duration left, bool bookmarks) {
+  const Duration wait = std::min(left, kBookmarkEvery);
+  after_(wait, [this, watch, left = left - wait, bookmarks] {
     const auto alive = watch.lock();
     if (alive == nullptr) return;
-    (*alive)->bookmark(store_.version());
-    arm_bookmarks(watch);
+    if (left == 0s) return (*alive)->end();
+    if (bookmarks) (*alive)->bookmark(store_.version());
+    tend(watch, left, bookmarks);
   });
 }
 

@@ -75,7 +75,7 @@ class ApiServer {
 
   Answered<Store::Listed> listed(const Call& call, const ListOptions& options, const Selector& selector);
   Answer shown(const Call& call, int status, const Doc& object) const;
-  void arm_bookmarks(const std::weak_ptr<class Watch*>& watch);
+  void tend(const std::weak_ptr<class Watch*>& watch, Duration left, bool bookmarks);
   void count(const Call& call, int code);
 
   const ApiOptions options_;

@@ -74,6 +74,22 @@ TEST_F(Api, AnnotationsHaveABudget) {
   EXPECT_EQ(refused.message(), "Node \"a\" is invalid: metadata.annotations: Too long: may not be more than 262144 bytes");
 }
 
+TEST_F(Api, AnObjectThatEtcdWouldNotTakeIsNotStored) {
+  const auto long_id = [](const std::string& name, std::size_t length) {
+    return fmt::format(R"({{"metadata":{{"name":"{}"}},"spec":{{"providerID":"{}"}}}})", name, std::string(length, 'x'));
+  };
+  const FakeAnswer refused = post("/api/v1/nodes", long_id("a", 1'600'000));
+  EXPECT_EQ(refused.status, 500);
+  EXPECT_EQ(refused.message(), "etcdserver: request is too large");
+  EXPECT_EQ(refused.reason(), "");
+  EXPECT_EQ(get("/api/v1/nodes/a").status, 404);
+  EXPECT_EQ(post("/api/v1/nodes?dryRun=All", long_id("a", 1'600'000)).status, 201) << "it goes to no store";
+  ASSERT_EQ(post("/api/v1/nodes", long_id("b", 1'500'000)).status, 201);
+  const std::string version = get("/api/v1/nodes/b").version();
+  EXPECT_EQ(patch("/api/v1/nodes/b", R"({"metadata":{"annotations":{"a":")" + std::string(100'000, 'x') + R"("}}})").status, 500);
+  EXPECT_EQ(get("/api/v1/nodes/b").version(), version) << "small steps do not get further";
+}
+
 TEST_F(Api, NamesAreChecked) {
   EXPECT_THAT(node("A_b").message(),
               HasSubstr("metadata.name: Invalid value: \"A_b\": a lowercase RFC 1123 subdomain must consist of"));

@@ -187,7 +187,8 @@ Answered<Doc> Writer::create(const Where& where, const Json& body) {
   }
   const std::string key = object_key(where.space, name_of(object));
   if (store_.find(resource, key) != nullptr) return tl::unexpected(already_exists(resource, name_of(object)));
-  return where.dry_run ? object : store_.put(resource, key, object);
+  if (where.dry_run) return object;
+  return put(resource, key, object);
 }
 
 Answered<Writer::Written> Writer::update(const Where& where, const Json& body) {
@@ -262,7 +263,16 @@ Answered<Doc> Writer::replace(const Where& where, const Doc& before, Doc object)
     store_.remove(resource, key_of(where));
     return object;
   }
-  return store_.put(resource, key_of(where), object);
+  return put(resource, key_of(where), object);
+}
+
+// Refuses what etcd would not take. It measures protobuf, which is shorter than the JSON text that is measured here.
+Answered<Doc> Writer::put(const Resource& resource, const std::string& key, const Doc& object) {
+  constexpr std::size_t kMostStored = 3UL << 19;  // bytes: etcd's 1.5 MiB
+  text_.clear();
+  object.write(text_);
+  if (text_.size() > kMostStored) return tl::unexpected(internal_error("etcdserver: request is too large"));
+  return store_.put(resource, key, object);
 }
 
 Answered<Doc> Writer::remove(const Where& where, const Json& options) {

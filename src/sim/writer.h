@@ -45,6 +45,7 @@ class Writer {
  private:
   Answered<Doc> read(const Where& where, const Json& body) const;
   Answered<Doc> replace(const Where& where, const Doc& before, Doc object);
+  Answered<Doc> put(const Resource& resource, const std::string& key, const Doc& object);
   Doc with_defaults(const Resource& resource, Doc object);
   std::string generated_name(std::string_view prefix);
   std::string time_text() const { return rfc3339(clock_.wall_now()); }
@@ -52,6 +53,7 @@ class Writer {
   Store& store_;
   const Clock& clock_;
   std::mt19937_64 random_{std::random_device{}()};
+  std::string text_;                              // of what was measured last: its memory is used again
 };
 
 }  // namespace nodeward::sim

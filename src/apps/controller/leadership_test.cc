@@ -9,6 +9,7 @@
 #include <optional>
 #include <thread>
 
+#include "apps/controller/health.h"
 #include "apps/controller/process.h"
 #include "base/fake_clock.h"
 #include "base/guarded.h"
@@ -193,6 +194,31 @@ TEST(Leadership, ReadinessNamesTheCopyThatWrites) {
     EXPECT_EQ(copy.leadership->readiness(), "");
   });
   EXPECT_TRUE(ended);
+}
+
+struct Controlled {
+  struct State {
+    bool ready = false;
+    std::string text;
+  };
+  State state;
+  int refreshed = 0;
+  State readiness() const { return state; }
+  void refresh() { ++refreshed; }
+};
+
+TEST(HealthOfAController, AStandbyIsReadyAndSaysThatItStandsBy) {
+  Copy copy;
+  Controlled controller{{false, "not read yet: nodes\n"}};
+  telemetry::Metrics metrics;
+  const Health health = health_of(controller, *copy.leadership, metrics);
+  EXPECT_EQ(health.ready().status, 503);
+  EXPECT_EQ(health.ready().body, "stands by: the lease is held by nobody yet\nnot read yet: nodes\n");
+  controller.state = {true, "ok"};
+  EXPECT_EQ(health.ready().status, 200) << "its caches are warm, so it can take over at once";
+  EXPECT_EQ(health.ready().body, "stands by: the lease is held by nobody yet\nok");
+  EXPECT_EQ(health.metrics(), metrics.text());
+  EXPECT_EQ(controller.refreshed, 1) << "before each scrape";
 }
 
 TEST(Leadership, TheLeaseIsKeptUntilTheWorkIsThroughAndThenGivenBack) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "apps/controller/cluster.h"
+#include "apps/controller/health.h"
 #include "apps/controller/leadership.h"
 #include "apps/controller/node_events.h"
 #include "apps/controller/process.h"
@@ -70,6 +71,22 @@ void announce(NodeEvents& events, const events::HealthEvent& event, const quaran
   }
 }
 
+void tell_start(const FaultQuarantineFlags& flags, const std::string& cluster, const std::string& events) {
+  telemetry::info("fault-quarantine starts", {{"cluster", cluster}, {"events", events}});
+  if (flags.circuit_breaker_enabled) {
+    telemetry::warn(
+        "this version has no circuit breaker: nothing stops it when many nodes fall ill at once; --circuit-breaker-enabled=false "
+        "says so");
+  }
+}
+
+// The exit code.
+int tell_end(const FaultQuarantineFlags& flags, std::size_t left, bool lost_outcomes) {
+  if (left > 0) telemetry::error("not every event could be settled", {{"events", std::to_string(left)}});
+  if (lost_outcomes) telemetry::error("not every outcome could be written", {{"outcomes", flags.outcomes}});
+  return left > 0 || lost_outcomes ? 1 : 0;
+}
+
 Result<int> run(const FaultQuarantineFlags& flags, Clock& clock, const std::stop_token& stop) {
   NW_TRY_ASSIGN(const auto lines, events::lines::parse_source(flags.event_source));
   NW_TRY(check_gpu_node_label(flags.gpu_node_label));
@@ -87,33 +104,16 @@ Result<int> run(const FaultQuarantineFlags& flags, Clock& clock, const std::stop
   options.fence = leadership->fence();
   options.on_refused = [&](const kube::NodeName& node, const std::string& why) { node_events.warn(node, kWriteRefused, why); };
   if (flags.node_events && !flags.print_only) {
-    options.on_settled = [&](const events::HealthEvent& event, const quarantine::Judgement& judgement) {
-      announce(node_events, event, judgement);
-    };
+    options.on_settled = [&](const auto& event, const auto& judgement) { announce(node_events, event, judgement); };
   }
   quarantine::FaultQuarantine controller(cluster->client(), *source, judge, std::move(options), metrics, clock);
-  const auto ready = [&] {
-    const auto state = controller.readiness();
-    return net::Page{state.ready ? 200 : 503, leadership->readiness() + state.text};
-  };
-  const auto scrape = [&] {
-    controller.refresh();
-    return metrics.text();
-  };
-  NW_TRY_ASSIGN(const auto health, serve_health(flags.metrics_port, {.ready = ready, .metrics = scrape}));
-  telemetry::info("fault-quarantine starts", {{"cluster", cluster->source()}, {"events", source->description()}});
-  if (flags.circuit_breaker_enabled) {
-    telemetry::warn(
-        "this version has no circuit breaker: nothing stops it when many nodes fall ill at once; --circuit-breaker-enabled=false "
-        "says so");
-  }
+  NW_TRY_ASSIGN(const auto health, serve_health(flags.metrics_port, health_of(controller, *leadership, metrics)));
+  tell_start(flags, cluster->source(), source->description());
   Result<std::size_t> left = 0;
   NW_TRY(leadership->run(
       stop, [&] { controller.resume(); }, [&](const std::stop_token& end) { left = controller.run(end); }));
   NW_TRY(left);
-  if (*left > 0) telemetry::error("not every event could be settled", {{"events", std::to_string(*left)}});
-  if (source->lost_outcomes()) telemetry::error("not every outcome could be written", {{"outcomes", flags.outcomes}});
-  return *left > 0 || source->lost_outcomes() ? 1 : 0;
+  return tell_end(flags, *left, source->lost_outcomes());
 }
 
 int main(const std::vector<std::string>& args) {

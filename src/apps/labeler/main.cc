@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "apps/controller/cluster.h"
+#include "apps/controller/health.h"
 #include "apps/controller/leadership.h"
 #include "apps/controller/node_events.h"
 #include "apps/controller/process.h"
@@ -57,15 +58,7 @@ Result<int> run(const LabelerFlags& flags, Clock& clock, const std::stop_token& 
     if (std::fflush(stdout) != 0) return fail(ErrorCode::kUnavailable, "--print-only: standard output cannot be written");
     return 0;
   }
-  const auto ready = [&] {
-    const auto state = labeler.readiness();
-    return net::Page{state.ready ? 200 : 503, leadership->readiness() + state.text};
-  };
-  const auto scrape = [&] {
-    labeler.refresh();
-    return metrics.text();
-  };
-  NW_TRY_ASSIGN(const auto health, serve_health(flags.metrics_port, {.ready = ready, .metrics = scrape}));
+  NW_TRY_ASSIGN(const auto health, serve_health(flags.metrics_port, health_of(labeler, *leadership, metrics)));
   NW_TRY(leadership->run(
       stop, [&] { labeler.resume(); }, [&](const std::stop_token& end) { labeler.run(end); }));
   return 0;

@@ -1,5 +1,6 @@
 #include "apps/nodeward/sim_command.h"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -7,6 +8,7 @@
 #include <csignal>
 #include <cstdio>
 #include <memory>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -43,6 +45,17 @@ Result<Address> parse_listen(const std::string& text) {
   return Address{host.empty() ? "127.0.0.1" : host, static_cast<int>(*port)};
 }
 
+// Reached from this machine alone.
+bool is_loopback(const std::string& host) {
+  if (in_addr v4{}; inet_pton(AF_INET, host.c_str(), &v4) == 1) return ntohl(v4.s_addr) >> 24 == 127;
+  return host == "localhost" || host == "::1";
+}
+
+std::string random_token() {
+  std::random_device random;
+  return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
+}
+
 Result<std::unique_ptr<sim::Simulation>> start(const SimArguments& arguments) {
   NW_TRY_ASSIGN(const Address address, parse_listen(arguments.listen));
   sim::SimulationOptions options;
@@ -50,6 +63,16 @@ Result<std::unique_ptr<sim::Simulation>> start(const SimArguments& arguments) {
   options.port = address.port;
   options.tls = !arguments.plain;
   options.heartbeats_per_s = arguments.heartbeats;
+  if (!is_loopback(address.host)) {
+    if (arguments.kubeconfig.empty()) {
+      return fail(ErrorCode::kInvalid,
+                  fmt::format("--listen: {} can be reached from other machines, so a token made at random is needed to get in: "
+                              "say with --write-kubeconfig FILE where to put it",
+                              address.host));
+    }
+    options.token = random_token();
+    options.powerless_token = random_token();
+  }
   NW_TRY_ASSIGN(auto simulation, sim::Simulation::start(std::move(options)));
   for (const std::string& file : arguments.files) NW_TRY(simulation->load_file(file));
   if (arguments.nodes > 0) NW_TRY(simulation->multiply_nodes(arguments.nodes));
@@ -89,6 +112,8 @@ int run(const SimArguments& arguments) {
   }
   fmt::print("nodeward sim: a simulated cluster, no real one, on {}: {} nodes, {} pods\n", (*simulation)->origin(),
              count(**simulation, "nodes"), count(**simulation, "pods"));
+  if ((*simulation)->token() != sim::SimulationOptions{}.token)
+    fmt::print("It can be reached from other machines; who has the token in {} may do everything.\n", arguments.kubeconfig);
   if (!arguments.kubeconfig.empty() && arguments.plain) fmt::print("kubectl needs TLS: it sends no token in clear text.\n");
   if (!arguments.kubeconfig.empty() && !arguments.plain)
     fmt::print("  kubectl --kubeconfig {} get nodes\n", arguments.kubeconfig);
@@ -108,7 +133,10 @@ void add_sim_command(CLI::App& app, int& exit_code) {
       "Runs a simulation, not a cluster: an API server in memory that answers as a kube-apiserver does, to programs and to "
       "kubectl. No\n"
       "kubelet, no scheduler and no controller runs behind it. docs/sim.md lists what differs from a real server.");
-  sim->add_option("--listen", arguments->listen, "Address and port to listen on; port 0 takes a free one")
+  sim->add_option(
+         "--listen", arguments->listen,
+         "Address and port to listen on; port 0 takes a free one. One that other machines reach needs --write-kubeconfig: "
+         "its token is made at random")
       ->type_name("ADDR:PORT")
       ->capture_default_str();
   sim->add_option("--load", arguments->files, "What `kubectl get nodes,pods -o json` wrote; may be given several times")

@@ -91,7 +91,7 @@ TEST_F(SimCommand, NamesAPortInUseAndAnAddressThatIsNone) {
   EXPECT_THAT(run("--listen 127.0.0.1").output,
               HasSubstr("--listen: \"127.0.0.1\" is no address; it takes one like 127.0.0.1:8001"));
   EXPECT_THAT(run("--listen 127.0.0.1:70000").output, HasSubstr("--listen"));
-  const Ended elsewhere = run("--listen 192.0.2.1:0");
+  const Ended elsewhere = run("--listen 192.0.2.1:0 --write-kubeconfig " + (folder_ / "elsewhere").string());
   EXPECT_EQ(elsewhere.exit_code, 1);
   EXPECT_THAT(elsewhere.output, HasSubstr("192.0.2.1"));
   EXPECT_EQ(run("--nodes 10").exit_code, 1) << "nothing to multiply";
@@ -130,16 +130,41 @@ TEST_F(SimCommand, ASignalEndsAStartThatDoesNotGetOn) {
   EXPECT_EQ(WTERMSIG(status), SIGTERM);
 }
 
-TEST_F(SimCommand, PromisesNoKubectlInClearText) {
-  FILE* pipe = ::popen(
-      (std::string("timeout -s TERM 1 ") + kProgram + " sim --plain --write-kubeconfig " + (folder_ / "plain").string() + " 2>&1")
-          .c_str(),
-      "r");
+// What it says until it is told to end.
+std::string said_by(const std::string& arguments) {
+  FILE* pipe = ::popen((std::string("timeout -s TERM 0.5 ") + kProgram + " sim " + arguments + " 2>&1").c_str(), "r");
   std::string output;
   char line[512];
   while (std::fgets(line, sizeof line, pipe) != nullptr) output += line;
   ::pclose(pipe);
-  EXPECT_THAT(output, AllOf(HasSubstr("kubectl needs TLS"), testing::Not(HasSubstr("kubectl --kubeconfig"))));
+  return output;
+}
+
+TEST_F(SimCommand, PromisesNoKubectlInClearText) {
+  EXPECT_THAT(said_by("--plain --write-kubeconfig " + (folder_ / "plain").string()),
+              AllOf(HasSubstr("kubectl needs TLS"), testing::Not(HasSubstr("kubectl --kubeconfig"))));
+}
+
+TEST_F(SimCommand, AnAddressThatOthersReachHasATokenMadeAtRandomOrIsRefused) {
+  const std::string kubeconfig = (folder_ / "open").string();
+  const auto token = [&](const std::string& address) {
+    const std::string said = said_by("--listen " + address + " --write-kubeconfig " + kubeconfig);
+    EXPECT_EQ(said.find("other machines; who has the token in " + kubeconfig) != std::string::npos, !address.starts_with("127"))
+        << said;
+    const std::string text = read_file(kubeconfig).value_or("");
+    const std::string found = text.substr(text.find("token: "));
+    EXPECT_THAT(said, testing::Not(HasSubstr(found.substr(7, 20))));
+    return found;
+  };
+  const std::string first = token("0.0.0.0:0"), second = token("0.0.0.0:0");
+  EXPECT_THAT(first, ContainsRegex("token: \"[0-9a-f]{32}\"\n$"));
+  EXPECT_NE(first, second);
+  EXPECT_THAT(token("127.0.0.2:0"), HasSubstr("sim-token"));
+  for (const char* address : {"0.0.0.0:0", "[::]:0"}) {
+    const Ended refused = run(std::string("--listen ") + address);
+    EXPECT_EQ(refused.exit_code, 1);
+    EXPECT_THAT(refused.output, ContainsRegex("^nodeward sim: --listen: .* say with --write-kubeconfig FILE where to put it\n$"));
+  }
 }
 
 }  // namespace

@@ -202,6 +202,21 @@ TEST_F(ExecOverTime, R31ARunIsMadeALittleBeforeTheExpiryWhileTheOldTokenServes) 
   EXPECT_EQ(token(source), "3");
 }
 
+TEST_F(ExecOverTime, R31WhoeverAsksDuringSuchARunHasTheOldTokenAtOnce) {
+  std::latch may_end(1);
+  ExecSource source(counting([&](int run) {
+                      if (run == 2) may_end.wait();
+                      return lasting(run, 60s);
+                    }),
+                    clock_);
+  EXPECT_EQ(token(source), "1");
+  clock_.advance(50s);
+  EXPECT_EQ(token(source), "1");
+  await_runs(2);
+  EXPECT_EQ(token(source), "1");
+  may_end.count_down();
+}
+
 TEST_F(ExecOverTime, R31ExpiredOutputIsNoTightLoop) {
   testing::internal::CaptureStderr();
   const auto status = parse_json(read_file(kFolder / "exec-output-expired.json").value()).value();
