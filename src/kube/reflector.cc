@@ -323,6 +323,7 @@ void Reflector<T>::report_odd(std::string_view what, const std::string& why) {
 // Says what is wrong once, and once when it is well again.
 template <class T>
 void Reflector<T>::settle_in(const std::string& trouble) {
+  if (trouble.empty() && !this->trouble().empty()) well_since_ = clock_.now();
   const std::string before = trouble_.with([&](std::string& text) { return std::exchange(text, trouble); });
   if (before == trouble) return;
   if (!trouble.empty()) {

@@ -113,6 +113,8 @@ class Reflector {
   std::string trouble() const {
     return trouble_.with([](const std::string& text) { return text; });
   }
+  // Since when it can again; what it missed may still be on its way for a moment.
+  MonoTime well_since() const { return well_since_; }
 
  private:
   struct Feed {                        // the stream of a streaming list or a watch
@@ -168,6 +170,7 @@ class Reflector {
   std::uint64_t odd_unsaid_ = 0;
   std::atomic<bool> synced_ = false;
   Guarded<std::string> trouble_;
+  std::atomic<MonoTime> well_since_ = MonoTime::min();
 };
 
 extern template class Reflector<Node>;

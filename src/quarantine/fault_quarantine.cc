@@ -26,6 +26,7 @@ constexpr std::size_t kFold = 100;                       // events of a node pla
 constexpr std::size_t kMostWaiting = 1'000'000;          // then the source is not read on
 constexpr Duration kNodeMayCome = 60s;                   // an event may be ahead of the watch that brings its node
 constexpr std::size_t kMostShown = 253;                  // bytes in the log of what should be a node name
+constexpr Duration kOutOfSight = 1s;                     // between looks while the nodes cannot be read, and once they can
 constexpr Duration kPatience = 5min;                     // after the source's end, without anything being settled
 
 nodes::WriterOptions writer_options(const FaultQuarantineOptions& options, Inbox& inbox) {
@@ -48,6 +49,11 @@ std::size_t cause_of(const std::vector<Judgement>& judgements) {
 
 bool releases(const Plan& plan) {
   return !plan.judgements.empty() && std::holds_alternative<Release>(plan.judgements.back().decision);
+}
+
+bool dismisses(const Plan& plan) {
+  const auto ignored = [](const Judgement& judgement) { return std::holds_alternative<Ignore>(judgement.decision); };
+  return std::any_of(plan.judgements.begin(), plan.judgements.end(), ignored);
 }
 
 events::Outcome outcome_of(const Judgement& judgement, int requests) {
@@ -169,6 +175,14 @@ std::optional<MonoTime> FaultQuarantine::handle(const NodeName& name, const std:
         return plan->patch;
       },
       stop);
+  // A write meets the node as it is now. That there is nothing to do, or no such node, must not be said of what was there before
+  // the nodes went out of sight.
+  const bool unmet = std::holds_alternative<nodes::Unknown>(outcome) ||
+                     (std::holds_alternative<nodes::Unchanged>(outcome) && dismisses(*plan));
+  if (unmet && (!reader_.trouble().empty() || clock_.now() < reader_.well_since() + kOutOfSight)) {
+    const Later later{clock_.now() + kOutOfSight, Later::Reason::kFailed, "the nodes cannot be read"};
+    return wait(name, std::move(hand), now, plan, later);
+  }
   return std::visit(Overload{[&](const nodes::Unchanged&) { return settle_planned(name, std::move(hand), *plan); },
                              [&](const nodes::Written&) { return settle_planned(name, std::move(hand), *plan); },
                              [&](const nodes::Unknown&) { return settle_missing(name, std::move(hand), false); },

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <condition_variable>
+#include <future>
 #include <mutex>
 #include <thread>
 
@@ -34,6 +35,7 @@ class ListedSource final : public events::Source {
       : deliveries_(std::move(deliveries)), ends_(ends) {}
 
   Result<events::Delivery> next(const std::stop_token& stop) override {
+    if (at_ == 0) before_the_first();
     if (at_ < deliveries_.size()) return deliveries_[at_++];
     std::unique_lock lock(mutex_);
     if (!ends_) changed_.wait(lock, stop, [] { return false; });
@@ -45,6 +47,7 @@ class ListedSource final : public events::Source {
     settled_.emplace_back(arrived, outcome);
     changed_.notify_all();
   }
+  std::function<void()> before_the_first = [] {};
   void fails_at_its_end() { fails_ = true; }
   void wait_settled(std::size_t count) {
     std::unique_lock lock(mutex_);
@@ -251,6 +254,44 @@ TEST_F(FaultQuarantineLoop, ANodeThatNeverComesIsFinalAfterAMinute) {
   EXPECT_EQ(source_->settled()[0].second.decision, "node-not-found");
   EXPECT_EQ(errors("get_node_cache_error"), 1);
   EXPECT_THAT(verbs(), IsEmpty());
+}
+
+// What is known of them may be old by then: here the label that spared one node is gone, and the other has come.
+TEST_F(FaultQuarantineLoop, NoEventIsDismissedWhileTheNodesCannotBeRead) {
+  constexpr auto kManaged = "nvsentinel.dgxc.nvidia.com/managed";
+  options_.selection.labels.keys.emplace_back(kManaged);
+  Json node = api_.node("gpu-a-001");
+  node["metadata"]["labels"][kManaged] = "false";
+  api_.put(node);
+  HealthEvent spared = example_event("fatal-gpu0");
+  spared.error_codes = {"31"};
+  HealthEvent early = spared;
+  early.node_name = "late-node";
+  give(deliveries({spared, early}), false);
+  const auto pass = [&](Duration time) {
+    for (const MonoTime end = clock_.now() + time; clock_.now() < end; clock_.advance(250ms)) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  };
+  std::promise<void> out_of_sight;
+  source_->before_the_first = [&] {
+    while (!loop_->readiness().ready) pass(1s);
+    api_.hide_nodes(true);
+    while (loop_->readiness().text == "ok") pass(1s);
+    out_of_sight.set_value();
+  };
+  start();
+  out_of_sight.get_future().wait();
+  pass(100s);
+  EXPECT_THAT(source_->settled(), IsEmpty());
+  node["metadata"]["labels"].erase(kManaged);
+  api_.put(node);
+  node["metadata"]["name"] = "late-node";
+  node["metadata"].erase("uid");
+  api_.put(node);
+  api_.hide_nodes(false);
+  for (int i = 0; i < 1000 && source_->settled().size() < 2; ++i) pass(1s);
+  EXPECT_THAT(statuses(), ElementsAre("Quarantined", "Quarantined"));
 }
 
 TEST_F(FaultQuarantineLoop, AWriteThatIsNotAllowedIsReportedAndLeft) {

@@ -38,6 +38,7 @@ class MemoryApi final : public net::Transport {
   void remove(const std::string& name);
   Json node(const std::string& name) const;
   void intercept(Intercept answer);
+  void hide_nodes(bool hidden);              // watches break, lists and new watches fail
   std::vector<net::Request> writes() const;  // every request about a single node
 
   Result<net::Response> send(const net::Request& request, const std::stop_token& stop) override;
@@ -55,6 +56,7 @@ class MemoryApi final : public net::Transport {
   std::vector<std::string> lines_;           // of the watch, all there ever were; the n-th made version n + 1
   Intercept intercept_ = [](const net::Request&) { return std::nullopt; };
   std::vector<net::Request> writes_;
+  bool hidden_ = false;
 };
 
 // Lines from `next` on, as they are told; or a list, whole.
@@ -67,7 +69,9 @@ class MemoryApi::Feed final : public net::Stream {
   Result<std::optional<std::string>> read(Duration, const std::stop_token& stop) override {
     if (!next_) return std::exchange(whole_, std::nullopt);
     std::unique_lock lock(api_.mutex_);
-    if (!api_.told_.wait(lock, stop, [&] { return api_.lines_.size() > *next_; })) return fail(ErrorCode::kCancelled, "stopped");
+    const auto comes = [&] { return api_.hidden_ || api_.lines_.size() > *next_; };
+    if (!api_.told_.wait(lock, stop, comes)) return fail(ErrorCode::kCancelled, "stopped");
+    if (api_.hidden_) return fail(ErrorCode::kUnavailable, "broken");
     return api_.lines_[(*next_)++];
   }
 
@@ -110,6 +114,12 @@ inline Json MemoryApi::node(const std::string& name) const {
 inline void MemoryApi::intercept(Intercept answer) {
   const std::lock_guard lock(mutex_);
   intercept_ = std::move(answer);
+}
+
+inline void MemoryApi::hide_nodes(bool hidden) {
+  const std::lock_guard lock(mutex_);
+  hidden_ = hidden;
+  told_.notify_all();
 }
 
 inline std::vector<net::Request> MemoryApi::writes() const {
@@ -159,6 +169,7 @@ inline Result<net::Response> MemoryApi::send(const net::Request& request, const 
 inline Result<std::unique_ptr<net::Stream>> MemoryApi::open(const net::Request& request, const std::stop_token&) {
   const std::lock_guard lock(mutex_);
   constexpr std::string_view kFrom = "resourceVersion=";
+  if (hidden_) return fail(ErrorCode::kUnreachable, "no way");
   if (request.path.find("sendInitialEvents") != std::string::npos) return std::make_unique<Declined>();
   if (request.path.find("watch=") == std::string::npos) return std::make_unique<Feed>(*this, list());
   return std::make_unique<Feed>(*this, std::stoul(request.path.substr(request.path.find(kFrom) + kFrom.size())));

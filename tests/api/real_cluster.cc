@@ -131,8 +131,9 @@ void RealCluster::give_it_a_past() const {
 }
 
 void RealCluster::forget_the_past() const {
-  const Json now = Admin(etcd_origin_, "", "").post("/v3/kv/range", {{"key", encode_base64("past")}}).json();
-  compact(std::stoll(now.at("header").at("revision").get<std::string>()));
+  Admin etcd(etcd_origin_, "", "");
+  const Json put = etcd.post("/v3/kv/put", {{"key", encode_base64("past")}, {"value", encode_base64("x")}}).json();
+  compact(std::stoll(put.at("header").at("revision").get<std::string>()));
 }
 
 void RealCluster::compact(std::int64_t revision) const {

@@ -31,7 +31,7 @@ class RealCluster final : public Cluster {
   static constexpr const char* kControllerUser = "controller";
   std::filesystem::path controller_kubeconfig() const { return folder() / "controller.kubeconfig"; }
   std::vector<ServedCall> calls_of_controllers() const { return read_served_calls(folder() / "served-calls.jsonl"); }
-  void forget_the_past() const;  // etcd keeps the present alone: an older version is gone
+  void forget_the_past() const;  // in etcd, of what is; what was seen last is gone, too
   pid_t api_server_pid() const { return api_server_.pid(); }
 
   // As after an old backup was restored: nothing is there, and versions begin below those that were seen.
