@@ -81,6 +81,16 @@ class NodeWriterAnswers : public ::testing::Test {
     return verbs;
   }
   int slept_ = 0;
+  // Answers after which the same may work in a while.
+  const std::vector<Result<Response>> passing_ = {status(401, "Unauthorized"),
+                                                  status(408, "Timeout"),
+                                                  status(429, "TooManyRequests"),
+                                                  status(500, "InternalError"),
+                                                  status(503, "ServiceUnavailable"),
+                                                  status(504, "Timeout"),
+                                                  fail(ErrorCode::kUnreachable, "connection refused"),
+                                                  fail(ErrorCode::kUnavailable, "connection reset"),
+                                                  fail(ErrorCode::kTimeout, "no answer")};
 };
 using Verbs = std::vector<std::string>;
 
@@ -212,6 +222,48 @@ TEST_F(NodeWriterAnswers, A429WithoutRetryAfterBacksOffExponentially) {
     before = wait;
     clock_.advance(wait);
   }
+}
+
+TEST_F(NodeWriterAnswers, A429OfOneNodeHoldsUpNoOther) {
+  watch_shows(node_json(5));
+  watch_shows(R"({"metadata":{"name":"n2","resourceVersion":"5"}})");
+  script_ = {status(429, "TooManyRequests", {{"retry-after", "120"}}),
+             Response{200, {}, R"({"metadata":{"name":"n2","resourceVersion":"6"}})"}};
+  EXPECT_EQ(wait_of(apply()), 2min);
+  EXPECT_TRUE(std::holds_alternative<Written>(writer_->apply(NodeName{"n2"}, label_wanted, {})));
+}
+
+TEST_F(NodeWriterAnswers, WhatPassesIsTriedAgainForEver) {
+  watch_shows(node_json(5));
+  for (int round = 0; round < 20; ++round) {
+    for (const auto& failure : passing_) {
+      script_ = {failure};
+      const Outcome outcome = apply(taint_wanted);
+      ASSERT_TRUE(std::holds_alternative<Later>(outcome)) << "round " << round;
+      EXPECT_LE(wait_of(outcome), 72s);
+      clock_.advance(wait_of(outcome));
+    }
+  }
+  script_ = {ok(6, "{}", R"([{"key":"ours","value":"x","effect":"NoSchedule"}])")};
+  EXPECT_TRUE(std::holds_alternative<Written>(apply(taint_wanted)));
+  EXPECT_EQ(verbs(), Verbs(20 * passing_.size() + 1, "PATCH"));
+}
+
+TEST_F(NodeWriterAnswers, AReadThatFailsOnTheWayLosesNothing) {
+  watch_shows(node_json(5));
+  script_ = {status(500, "InternalError")};
+  clock_.advance(wait_of(apply()));
+  for (const auto& failure : passing_) {
+    script_ = {failure};
+    const Outcome outcome = apply();
+    ASSERT_TRUE(std::holds_alternative<Later>(outcome));
+    clock_.advance(wait_of(outcome));
+  }
+  script_ = {Response{200, {}, node_json(5)}, ok(6)};
+  EXPECT_TRUE(std::holds_alternative<Written>(apply()));
+  Verbs wanted(passing_.size() + 3, "GET");
+  wanted.front() = wanted.back() = "PATCH";
+  EXPECT_EQ(verbs(), wanted);
 }
 
 TEST_F(NodeWriterAnswers, OverloadHalvesTheRequestsInFlight) {

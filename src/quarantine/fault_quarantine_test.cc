@@ -47,6 +47,7 @@ class MemoryApi final : public net::Transport {
   void remove(const std::string& name);
   Json node(const std::string& name) const;
   void intercept(Intercept answer);
+  void cannot_be_read_until(const Clock& clock, MonoTime time);
   std::vector<net::Request> writes() const;  // every request about a single node
 
   Result<net::Response> send(const net::Request& request, const std::stop_token& stop) override;
@@ -63,6 +64,7 @@ class MemoryApi final : public net::Transport {
   std::map<std::string, Json> nodes_;
   std::vector<std::string> lines_;           // of the watch, all there ever were; the n-th made version n + 1
   Intercept intercept_ = [](const net::Request&) { return std::nullopt; };
+  std::function<bool()> readable_ = [] { return true; };
   std::vector<net::Request> writes_;
 };
 
@@ -121,6 +123,11 @@ void MemoryApi::intercept(Intercept answer) {
   intercept_ = std::move(answer);
 }
 
+void MemoryApi::cannot_be_read_until(const Clock& clock, MonoTime time) {
+  const std::lock_guard lock(mutex_);
+  readable_ = [&clock, time] { return clock.now() >= time; };
+}
+
 std::vector<net::Request> MemoryApi::writes() const {
   const std::lock_guard lock(mutex_);
   return writes_;
@@ -167,6 +174,7 @@ Result<net::Response> MemoryApi::send(const net::Request& request, const std::st
 
 Result<std::unique_ptr<net::Stream>> MemoryApi::open(const net::Request& request, const std::stop_token&) {
   const std::lock_guard lock(mutex_);
+  if (!readable_()) return fail(ErrorCode::kUnreachable, "connection refused");
   constexpr std::string_view kFrom = "resourceVersion=";
   if (request.path.find("sendInitialEvents") != std::string::npos) return std::make_unique<Declined>();
   if (request.path.find("watch=") == std::string::npos) return std::make_unique<Feed>(*this, list());
@@ -397,6 +405,13 @@ TEST_F(FaultQuarantineLoop, ANodeThatNeverComesIsFinalAfterAMinute) {
   EXPECT_EQ(source_->settled()[0].second.decision, "node-not-found");
   EXPECT_EQ(errors("get_node_cache_error"), 1);
   EXPECT_THAT(verbs(), IsEmpty());
+}
+
+TEST_F(FaultQuarantineLoop, BeforeTheNodesAreReadNoNodeIsUnknown) {
+  api_.cannot_be_read_until(clock_, clock_.now() + 150s);    // longer than an unknown node is waited for
+  give(examples({"fatal-gpu0"}));
+  EXPECT_EQ(run_through_time(), 0U);
+  EXPECT_THAT(statuses(), ElementsAre("Quarantined"));
 }
 
 TEST_F(FaultQuarantineLoop, AWriteThatIsNotAllowedIsReportedAndLeft) {
