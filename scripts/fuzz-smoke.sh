@@ -7,7 +7,7 @@ seconds="${1:-15}"
 command -v clang++-16 >/dev/null || "$NW_ROOT/scripts/setup.sh" fuzz
 cmake -S fuzz -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++-16 > /dev/null
 cmake --build build/fuzz >&2
-for fuzzer in ${2:-cel_parse_fuzz cel_eval_fuzz watch_fuzz}; do
+for fuzzer in ${2:-cel_parse_fuzz cel_eval_fuzz watch_fuzz protobuf_fuzz}; do
   language="${fuzzer%%_*}"    # names the dictionary and the corpus
   found="build/fuzz/found/$fuzzer"
   mkdir -p "$found"

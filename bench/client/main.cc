@@ -63,11 +63,13 @@ void wait_for(const char* what, const std::function<bool()>& holds, Duration pat
   }
 }
 
-// A node with 48 labels whose JSON is as long as asked for: images of its status fill it up.
+// A node with 48 labels, its host's name among them, whose JSON is as long as asked for: images of its status fill it up.
 Json node_template(int kilobytes) {
   Json node = make_fleet(1, 1).nodes.at(0);
   Json& labels = node["metadata"]["labels"];  // the example has more
-  while (static_cast<int>(labels.size()) > kLabels) labels.erase(std::prev(labels.end()));
+  const Json hostname = labels.at("kubernetes.io/hostname");
+  while (static_cast<int>(labels.size()) >= kLabels) labels.erase(std::prev(labels.end()));
+  labels["kubernetes.io/hostname"] = hostname;  // the one value that no two nodes share
   Json& images = node["status"]["images"];
   for (int i = 0; static_cast<int>(to_text(node).size()) < kilobytes * 1000; ++i) {
     images.push_back({{"names",

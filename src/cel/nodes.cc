@@ -1,10 +1,10 @@
-// The nodes that are no macros: names, members, operators, logic, calls.
+// The nodes that are neither macros nor operators: names, members, lists and maps, calls.
 #include <fmt/format.h>
 #include <algorithm>
 #include <array>
-#include <atomic>
 
 #include "cel/node.h"
+#include "cel/operand.h"
 
 namespace nodeward::cel {
 namespace {
@@ -26,74 +26,6 @@ class Variable final : public Node {
 
  private:
   const std::size_t index_;
-};
-
-// A literal key, and the place where it was found first: records of one kind have their members in one order, so the look-up
-// is mostly a single comparison. The place is set once, so threads that share the program do not fight for its cache line.
-class MemberKey {
- public:
-  explicit MemberKey(const Key& key) : key_(key) {}
-  MemberKey(const MemberKey& other) : key_(other.key_) {}
-
-  const Value* find(const Map& map) const {
-    const std::uint32_t place = place_.load(std::memory_order_relaxed);
-    if (place < map.entries.size()) {
-      const Map::Entry& entry = map.entries[place];
-      if (entry.key.is(Kind::kString) && same_text(entry.key.text(), key_.text)) return &entry.value;
-    }
-    return find_anew(map, place);
-  }
-  const Key& key() const { return key_; }
-
- private:
-  static constexpr std::uint32_t kUnknown = ~std::uint32_t{0};
-  [[gnu::noinline]] const Value* find_anew(const Map& map, std::uint32_t place) const {
-    const Value* const found = map.find(key_);
-    if (found != nullptr && place == kUnknown) {
-      const auto offset = reinterpret_cast<const char*>(found) - reinterpret_cast<const char*>(map.entries.data());
-      place_.store(static_cast<std::uint32_t>(static_cast<std::size_t>(offset) / sizeof(Map::Entry)), std::memory_order_relaxed);
-    }
-    return found;
-  }
-
-  const Key key_;
-  mutable std::atomic<std::uint32_t> place_{kUnknown};
-};
-
-// event.a.b: the most frequent operand. The nodes below that take one are made for it, which saves a call per term.
-class VariablePath final : public Node {
- public:
-  VariablePath(std::size_t index, const std::vector<Key>& path)
-      : index_(index), first_(path.front()), rest_(path.begin() + 1, path.end()) {}
-  Value get(Frame& frame) const {
-    const Value variable = frame.variable(index_);
-    const Value* at = variable.is(Kind::kMap) ? first_.find(variable.entries()) : nullptr;
-    if (at == nullptr) return find_member(variable, first_.key(), frame);
-    for (const MemberKey& key : rest_) {
-      const Value* const found = at->is(Kind::kMap) ? key.find(at->entries()) : nullptr;
-      if (found == nullptr) return find_member(*at, key.key(), frame);
-      at = found;
-    }
-    return *at;
-  }
-  Value eval(Frame& frame) const override { return get(frame); }
-
- private:
-  const std::size_t index_;
-  const MemberKey first_;
-  const std::vector<MemberKey> rest_;
-};
-
-// An operand of a node that is made for VariablePath and works for all others.
-class Operand {
- public:
-  explicit Operand(NodePtr node) : node_(std::move(node)), path_(dynamic_cast<const VariablePath*>(node_.get())) {}
-  Value eval(Frame& frame) const { return path_ != nullptr ? path_->get(frame) : node_->eval(frame); }
-  bool constant() const { return node_->constant(); }
-
- private:
-  NodePtr node_;
-  const VariablePath* path_;
 };
 
 class Slot final : public Node {
@@ -257,142 +189,6 @@ class MapLiteral final : public Node {
   const std::span<const bool> optionals_;
 };
 
-class Not final : public Node {
- public:
-  Not(NodePtr operand, bool flips) : operand_(std::move(operand)), flips_(flips) {}
-  Value eval(Frame& frame) const override {
-    const Value value = operand_->eval(frame);
-    if (value.is(Kind::kBool)) return Value::boolean(value.as_bool() != flips_);
-    return value.is_error() ? value : no_overload();
-  }
-  bool constant() const override { return operand_->constant(); }
-
- private:
-  const NodePtr operand_;
-  const bool flips_;
-};
-
-class Negate final : public Node {
- public:
-  Negate(NodePtr operand, std::uint32_t count) : operand_(std::move(operand)), odd_(count % 2 == 1) {}
-  Value eval(Frame& frame) const override {
-    const Value value = operand_->eval(frame);
-    if (value.is(Kind::kDouble)) return odd_ ? Value::number(-value.as_double()) : value;
-    if (!value.is(Kind::kInt)) return value.is_error() ? value : no_overload();
-    if (value.as_int() == std::numeric_limits<std::int64_t>::min()) return Value::error("integer overflow");
-    return odd_ ? Value::integer(-value.as_int()) : value;
-  }
-  bool constant() const override { return operand_->constant(); }
-
- private:
-  const NodePtr operand_;
-  const bool odd_;
-};
-
-class Binary final : public Node {
- public:
-  Binary(NodePtr left, NodePtr right, Operator op) : left_(std::move(left)), right_(std::move(right)), op_(op) {}
-  Value eval(Frame& frame) const override {
-    const Value a = left_.eval(frame);
-    if (a.is_error()) return a;
-    const Value b = right_.eval(frame);
-    return b.is_error() ? b : apply(op_, a, b, frame);
-  }
-  bool constant() const override { return left_.constant() && right_.constant(); }
-
- private:
-  const Operand left_, right_;
-  const Operator op_;
-};
-
-class Chain final : public Node {
- public:
-  Chain(Nodes operands, std::span<const Operator> operators) : operands_(std::move(operands)), operators_(operators) {}
-  Value eval(Frame& frame) const override {
-    Value left = operands_[0]->eval(frame);
-    for (std::size_t i = 0; i < operators_.size() && !left.is_error(); ++i) {
-      const Value right = operands_[i + 1]->eval(frame);
-      left = right.is_error() ? right : apply(operators_[i], left, right, frame);
-    }
-    return left;
-  }
-  bool constant() const override { return all_constant(operands_); }
-
- private:
-  const Nodes operands_;
-  const std::span<const Operator> operators_;
-};
-
-class EqualsText final : public Node {
- public:
-  EqualsText(NodePtr operand, std::string_view text, bool negated)
-      : operand_(std::move(operand)), text_(text), negated_(negated) {}
-  Value eval(Frame& frame) const override {
-    const Value value = operand_.eval(frame);
-    if (value.is(Kind::kString)) return Value::boolean(same_text(value.text(), text_) != negated_);
-    return value.is_error() ? value : Value::boolean(negated_);
-  }
-
- private:
-  const Operand operand_;
-  const std::string_view text_;
-  const bool negated_;
-};
-
-class InSet final : public Node {
- public:
-  InSet(NodePtr operand, Value set) : operand_(std::move(operand)), set_(set) {}
-  Value eval(Frame& frame) const override {
-    const Value value = operand_.eval(frame);
-    return value.is_error() ? value : Value::boolean(set_.entries().find(value) != nullptr);
-  }
-
- private:
-  const Operand operand_;
-  const Value set_;
-};
-
-// `decides` ends it, wherever it stands; an error, or a value that is no bool, counts only when nothing decides.
-template <bool decides>
-class Logic final : public Node {
- public:
-  explicit Logic(Nodes operands) : operands_(std::move(operands)) {}
-  Value eval(Frame& frame) const override {
-    Value result = Value::boolean(!decides);
-    for (const NodePtr& operand : operands_) {
-      const Value value = operand->eval(frame);
-      if (value.is(Kind::kBool)) {
-        if (value.as_bool() == decides) return value;
-      } else if (!result.is_error()) {
-        result = value.is_error() ? value : no_overload();
-      }
-    }
-    return result;
-  }
-  bool constant() const override { return all_constant(operands_); }
-
- private:
-  const Nodes operands_;
-};
-
-class Conditional final : public Node {
- public:
-  explicit Conditional(Nodes operands) : operands_(std::move(operands)) {}
-  Value eval(Frame& frame) const override {
-    std::size_t i = 0;
-    for (; i + 1 < operands_.size(); i += 2) {
-      const Value condition = operands_[i]->eval(frame);
-      if (condition.is_true()) return operands_[i + 1]->eval(frame);
-      if (!condition.is(Kind::kBool)) return condition.is_error() ? condition : no_overload();
-    }
-    return operands_[i]->eval(frame);
-  }
-  bool constant() const override { return all_constant(operands_); }
-
- private:
-  const Nodes operands_;
-};
-
 template <std::size_t count>
 class FewArguments final : public Node {
  public:
@@ -494,20 +290,7 @@ NodePtr make_list(Nodes items, std::span<const bool> optionals) { return std::ma
 NodePtr make_map(Nodes items, std::span<const bool> optionals) {
   return std::make_unique<MapLiteral>(std::move(items), optionals);
 }
-NodePtr make_not(NodePtr operand, std::uint32_t count) { return std::make_unique<Not>(std::move(operand), count % 2 == 1); }
-NodePtr make_negate(NodePtr operand, std::uint32_t count) { return std::make_unique<Negate>(std::move(operand), count); }
-NodePtr make_chain(Nodes operands, std::span<const Operator> operators) {
-  if (operators.size() == 1) return std::make_unique<Binary>(std::move(operands[0]), std::move(operands[1]), operators[0]);
-  return std::make_unique<Chain>(std::move(operands), operators);
-}
-NodePtr make_equals_text(NodePtr operand, std::string_view text, bool negated) {
-  return std::make_unique<EqualsText>(std::move(operand), text, negated);
-}
 NodePtr make_in_with_key(Key key, NodePtr range) { return std::make_unique<InWithKey>(key, std::move(range)); }
-NodePtr make_in_set(NodePtr operand, Value set) { return std::make_unique<InSet>(std::move(operand), set); }
-NodePtr make_and(Nodes operands) { return std::make_unique<Logic<false>>(std::move(operands)); }
-NodePtr make_or(Nodes operands) { return std::make_unique<Logic<true>>(std::move(operands)); }
-NodePtr make_conditional(Nodes operands) { return std::make_unique<Conditional>(std::move(operands)); }
 NodePtr make_call(FunctionBody body, Nodes arguments) {
   switch (arguments.size()) {
     case 1: return std::make_unique<FewArguments<1>>(body, std::move(arguments));

@@ -25,12 +25,17 @@ ErrorCode code_of(int http_code) {
   }
 }
 
+// A version that is yet to come: the server's storage was restored from a backup, and ours is lost as if it were compacted. The
+// message is the only sign that all releases share.
+bool from_the_future(const Status& status) { return status.message.find("Too large resource version") != std::string::npos; }
+
 }  // namespace
 
 Error error_of(const Status& status, int http_code) {
   const int code = status.code != 0 ? status.code : http_code;
   const std::string_view message = status.message.empty() ? std::string_view("no message") : std::string_view(status.message);
-  return Error{code_of(code), fmt::format("{} {}{}{}", code, status.reason, status.reason.empty() ? "" : ": ", message), {}};
+  const ErrorCode meaning = from_the_future(status) ? ErrorCode::kGone : code_of(code);
+  return Error{meaning, fmt::format("{} {}{}{}", code, status.reason, status.reason.empty() ? "" : ": ", message), {}};
 }
 
 std::optional<std::chrono::milliseconds> parse_retry_after(std::string_view value, WallTime now) {

@@ -35,8 +35,8 @@ Client::Client(net::Transport& transport, ClientOptions options, Clock& clock)
 
 Result<net::Response> Client::send(net::Request request, const std::stop_token& stop, const std::function<bool()>& may_send) {
   for (bool again : {true, false}) {
-    NW_TRY_ASSIGN(const std::string who, authorization(request, stop));
-    const net::Request ready = prepared(request, who);
+    NW_TRY_ASSIGN(const Authorization who, authorization(request, stop));
+    const net::Request ready = prepared(request, who.header);
     if (may_send && !may_send()) return fail(ErrorCode::kFenced, fmt::format("{} {}: not sent", request.method, request.path));
     auto response = transport_.send(ready, stop);
     count(ready, response ? response->status : 0);
@@ -50,8 +50,8 @@ Result<net::Response> Client::send(net::Request request, const std::stop_token& 
 
 Result<std::unique_ptr<net::Stream>> Client::open(net::Request request, const std::stop_token& stop) {
   for (bool again : {true, false}) {
-    NW_TRY_ASSIGN(const std::string who, authorization(request, stop));
-    net::Request ready = prepared(request, who);
+    NW_TRY_ASSIGN(const Authorization who, authorization(request, stop));
+    net::Request ready = prepared(request, who.header);
     ready.probe = options_.path_prefix + "/livez";
     auto stream = transport_.open(ready, stop);
     count(ready, stream ? (*stream)->status() : 0);
@@ -64,7 +64,7 @@ Result<std::unique_ptr<net::Stream>> Client::open(net::Request request, const st
   return fail(ErrorCode::kUnauthorized, "401");   // not reached
 }
 
-Result<std::string> Client::authorization(const net::Request& request, const std::stop_token& stop) const {
+Result<Authorization> Client::authorization(const net::Request& request, const std::stop_token& stop) const {
   return options_.authorization(stop).map_error(
       [&](Error error) { return in_context(fmt::format("{} {}", request.method, request.path), std::move(error)); });
 }

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "kube/authorization.h"
 #include "net/http.h"
 #include "telemetry/audit.h"
 #include "telemetry/metrics.h"
@@ -24,9 +25,9 @@ struct ClientOptions {
   std::string user_agent = "nodeward";
   std::vector<net::Header> headers = {};  // of every request
   // The value of the Authorization header, empty: none. It may wait, and fail: then nothing is sent.
-  std::function<Result<std::string>(const std::stop_token&)> authorization = [](const auto&) { return std::string(); };
+  std::function<Result<Authorization>(const std::stop_token&)> authorization = [](const auto&) { return Authorization(); };
   // After a 401 to what was sent with `refused`. True: there are other credentials now.
-  std::function<bool(const std::string& refused, const std::stop_token&)> reload_credentials = [](auto&&...) { return false; };
+  std::function<bool(const Authorization& refused, const std::stop_token&)> reload_credentials = [](auto&&...) { return false; };
   telemetry::Counter* requests = nullptr;  // counts by {verb, code}; code "0": no answer came
   telemetry::Audit* audit = nullptr;
 };
@@ -43,7 +44,7 @@ class Client {
 
  private:
   net::Request prepared(net::Request request, const std::string& authorization) const;
-  Result<std::string> authorization(const net::Request& request, const std::stop_token& stop) const;
+  Result<Authorization> authorization(const net::Request& request, const std::stop_token& stop) const;
   Error refused(const net::Request& request, int status, std::optional<std::string_view> retry_after,
                 std::string_view body) const;
   void count(const net::Request& request, int code) const;

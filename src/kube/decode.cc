@@ -52,16 +52,18 @@ Taint read_taint(Value value) {
 // Each read_* overload fills a record from the members of one object; metadata goes through the same steps for all kinds.
 struct NodeReader {
   NodeSelection selection;
+  std::vector<SymbolMap::Entry> labels = {}, annotations = {};  // views into the object in hand
 
-  Node read(Object object) const {
+  Node read(Object object) {
     Node node;
+    labels.clear();
+    annotations.clear();
     members(object, [&](std::string_view key, Value value) {
       if (key == "metadata") read_metadata(value, node);
       if (key == "spec" && selection.spec) read_spec(value, node);
     });
-    node.labels.shrink();
-    node.annotations.shrink();
-    node.members.shrink();
+    node.labels = SymbolMap(labels);
+    node.annotations = SymbolMap(annotations);
     return node;
   }
   static void identify(std::string_view key, Value value, Node& node) {
@@ -73,7 +75,7 @@ struct NodeReader {
   static bool named(const Node& node) { return !node.name.empty(); }
 
  private:
-  void read_metadata(Value metadata, Node& node) const {
+  void read_metadata(Value metadata, Node& node) {
     members(metadata, [&](std::string_view key, Value value) {
       if (key == "name") {
         node.name = NodeName{text(value)};
@@ -86,13 +88,13 @@ struct NodeReader {
       } else if (key == "labels") {
         members(value, [&](std::string_view label, Value v) {
           node.labelled = true;
-          if (selection.labels.wants(label)) node.labels.set(label, text(v));
+          if (selection.labels.wants(label)) labels.emplace_back(label, text(v));
         });
       } else if (key == "annotations") {
         members(value, [&](std::string_view name, Value v) {
           const std::string_view content = text(v);
           node.annotation_bytes += static_cast<std::uint32_t>(name.size() + content.size());
-          if (selection.annotations.wants(name)) node.annotations.set(name, content);
+          if (selection.annotations.wants(name)) annotations.emplace_back(name, content);
         });
       } else if (selection.metadata_members.wants(key)) {
         keep_member("metadata", key, value, node);

@@ -200,6 +200,12 @@ TEST(Answers, SayWhatToDoNext) {
   EXPECT_EQ(error_of({}, 504).code, ErrorCode::kTimeout);
 }
 
+TEST(Answers, AVersionThatIsYetToComeIsAsGoneAsOneThatWasCompacted) {
+  const std::string_view body =
+      R"({"kind":"Status","code":504,"reason":"Timeout","message":"Timeout: Too large resource version: 900, current: 63"})";
+  EXPECT_EQ(error_of(decode_status(body), 504).code, ErrorCode::kGone);
+}
+
 TEST(Answers, AStatusOfOddShapeCostsItsOddPartsOnly) {
   EXPECT_EQ(error_of(decode_status(R"({"kind":"Status","code":"410","reason":{},"message":null})"), 422).message,
             "422 no message");

@@ -15,6 +15,7 @@ constexpr std::size_t kMostMessage = 1024;        // what the API takes
 constexpr std::size_t kMostName = 253;
 constexpr const char* kEventsPath = "/api/v1/namespaces/default/events";      // nodes have no namespace: theirs is this one
 constexpr BackoffShape kBackoff{.first = 1s, .most = 60s, .factor = 2.0, .jitter = 0.2};
+constexpr Duration kSilence = 1min;               // after a 403, which a server that has just come up gives to everybody
 constexpr int kMostFailures = 8;                  // of one event in a row: then it is dropped
 
 // Cut to so many bytes, never in the middle of a character.
@@ -34,7 +35,7 @@ void EventRecorder::record(NodeEvent event) {
   event.message = cut(std::move(event.message), kMostMessage);
   const Key key{event.node, event.reason, event.message};
   const std::lock_guard lock(mutex_);
-  if (denied_) return;
+  if (clock_.now() < denied_until_) return;
   auto place = entries_.find(key);
   if (place == entries_.end()) {
     if (!make_room()) return;
@@ -132,11 +133,13 @@ void EventRecorder::took(const Key& key, const Entry& sent, const Result<net::Re
   const Error& error = answer.error();
   switch (error.code) {
     case ErrorCode::kDenied:
-      denied_ = true;
+      if (denied_until_ == MonoTime::min()) {
+        telemetry::warn(
+            "no right to write Kubernetes Events (create and update on events in the namespace default): none are written",
+            {{"error", error.message}});
+      }
+      denied_until_ = clock_.now() + kSilence;
       entries_.clear();
-      telemetry::warn(
-          "no right to write Kubernetes Events (create and update on events in the namespace default): none are written",
-          {{"error", error.message}});
       return;
     case ErrorCode::kInvalid:                       // the same again would fail again
       entries_.erase(place);

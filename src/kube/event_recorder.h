@@ -1,6 +1,7 @@
 // Kubernetes Events (core/v1) on nodes, for people who run `kubectl describe node`. The same event again is counted, not written
 // anew: what is said many times in a row costs one request each ten seconds. Best effort by design: record() never waits, what
-// cannot be written is dropped, and an account that may not write Events costs one line of the log. Nothing depends on them.
+// cannot be written is dropped, and an account that may not write Events costs one line of the log and a request a minute. Nothing
+// depends on them.
 #pragma once
 
 #include <chrono>
@@ -25,15 +26,15 @@ struct NodeEvent {
   enum class Type { kNormal, kWarning };
   NodeName node;
   Type type = Type::kNormal;
-  std::string reason;                 // "NodeWriteRefused"
-  std::string message;                // cut to 1,024 bytes
+  std::string reason;  // "NodeWriteRefused"
+  std::string message;  // cut to 1,024 bytes
 };
 
 struct EventRecorderOptions {
-  std::string component;              // "fault-quarantine"
-  double per_second = 1;              // new events and counts together, beyond the burst
+  std::string component;  // "fault-quarantine"
+  double per_second = 1;  // new events and counts together, beyond the burst
   int burst = 25;
-  Duration count_every = 10s;         // an event that happens again is written again at most this often
+  Duration count_every = 10s;  // an event that happens again is written again at most this often
 };
 
 class EventRecorder {
@@ -46,16 +47,16 @@ class EventRecorder {
   void run(const std::stop_token& stop);
 
  private:
-  using Key = std::tuple<NodeName, std::string, std::string>;     // node, reason, message
+  using Key = std::tuple<NodeName, std::string, std::string>;  // node, reason, message
   struct Entry {
     NodeEvent event = {};
     WallTime first = {};
     WallTime last = {};
     std::int64_t count = 0;
-    std::int64_t written = 0;         // the count that the server knows
-    std::string name = {};            // of the object, once there is one
+    std::int64_t written = 0;  // the count that the server knows
+    std::string name = {};  // of the object, once there is one
     MonoTime due = {};
-    int failures = 0;                 // in a row
+    int failures = 0;  // in a row
   };
 
   bool make_room();
@@ -68,10 +69,10 @@ class EventRecorder {
   Client& client_;
   const EventRecorderOptions options_;
   Clock& clock_;
-  std::mutex mutex_;                  // of the rest
+  std::mutex mutex_;  // of the rest
   std::condition_variable_any changed_;
   std::map<Key, Entry> entries_;
-  bool denied_ = false;
+  MonoTime denied_until_ = MonoTime::min();  // what is recorded before is dropped
 };
 
 }  // namespace nodeward::kube

@@ -115,6 +115,18 @@ TEST(EventRecorder, WithoutTheRightItSaysSoOnceAndIsSilent) {
   EXPECT_EQ(r.asked().size(), 1U);
 }
 
+TEST(EventRecorder, ARefusalOfAServerThatHasJustComeUpIsNotForEver) {
+  Recorder r;
+  r.answers = {403};
+  r.start();
+  r.say("gpu-1", "one");
+  r.until(1);
+  r.pass(61s);
+  r.say("gpu-1", "two");
+  r.until(2);
+  EXPECT_THAT(r.asked(), ElementsAre("POST 1", "POST 1"));
+}
+
 TEST(EventRecorder, AnExpiredEventIsWrittenAnew) {
   Recorder r;
   r.start();

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
+#include <functional>
 
 namespace nodeward::kube {
 namespace {
@@ -62,30 +64,109 @@ Uid Uid::from(std::string_view text) {
 }
 
 namespace {
-auto place_of(const std::vector<std::pair<Symbol, Symbol>>& entries, std::string_view key) {
-  return std::lower_bound(entries.begin(), entries.end(), key,
-                          [](const auto& entry, std::string_view wanted) { return entry.first.view() < wanted; });
+
+// The keys of a map as one text: where in it each key begins and where the last one ends, then one key after the other.
+class PackedKeys {
+ public:
+  explicit PackedKeys(std::string_view text) : text_(text) {}
+  static Symbol pack(std::span<const SymbolMap::Entry> sorted);
+
+  std::size_t size() const { return text_.empty() ? 0 : number(0) / kNumber - 1; }
+  std::string_view operator[](std::size_t at) const { return text_.substr(number(at), number(at + 1) - number(at)); }
+  bool has(std::string_view key, std::size_t at) const { return at < size() && (*this)[at] == key; }
+  // Of the first key that is not less.
+  std::size_t place_of(std::string_view key) const {
+    std::size_t begin = 0;
+    for (std::size_t end = size(); begin < end;) {
+      const std::size_t middle = (begin + end) / 2;
+      (*this)[middle] < key ? begin = middle + 1 : end = middle;
+    }
+    return begin;
+  }
+
+ private:
+  static constexpr std::size_t kNumber = sizeof(std::uint32_t);
+  std::size_t number(std::size_t at) const {
+    std::uint32_t number = 0;
+    std::memcpy(&number, text_.data() + at * kNumber, kNumber);
+    return number;
+  }
+  std::string_view text_;
+};
+
+Symbol PackedKeys::pack(std::span<const SymbolMap::Entry> sorted) {
+  std::vector<std::uint32_t> begins{static_cast<std::uint32_t>((sorted.size() + 1) * kNumber)};
+  begins.reserve(sorted.size() + 1);
+  for (const auto& [key, value] : sorted) begins.push_back(begins.back() + static_cast<std::uint32_t>(key.size()));
+  std::string text(reinterpret_cast<const char*>(begins.data()), begins.front());
+  text.reserve(begins.back());
+  for (const auto& [key, value] : sorted) text += key;
+  return Symbol(text);
 }
+
 }  // namespace
 
+SymbolMap::SymbolMap(std::span<Entry> entries) {
+  const auto key_of = [](const Entry& entry) { return entry.first; };
+  if (std::ranges::adjacent_find(entries, std::ranges::greater_equal{}, key_of) != entries.end()) {  // the server sorts them
+    std::ranges::stable_sort(entries, {}, key_of);
+    const auto of_one_key = [](const Entry& a, const Entry& b) { return a.first == b.first; };
+    const auto last_of_each = std::unique(entries.rbegin(), entries.rend(), of_one_key).base();
+    entries = entries.subspan(static_cast<std::size_t>(last_of_each - entries.begin()));
+  }
+  if (entries.empty()) return;
+  symbols_ = std::make_unique<Symbol[]>(1 + entries.size());
+  symbols_[0] = PackedKeys::pack(entries);
+  std::ranges::transform(entries, &value_at(0), [](const Entry& entry) { return Symbol(entry.second); });
+}
+
+SymbolMap::SymbolMap(const SymbolMap& other) {
+  if (other.empty()) return;
+  symbols_ = std::make_unique<Symbol[]>(1 + other.size());
+  std::copy_n(other.symbols_.get(), 1 + other.size(), symbols_.get());
+}
+
 std::optional<std::string_view> SymbolMap::get(std::string_view key) const {
-  const auto place = place_of(entries_, key);
-  if (place == entries_.end() || place->first.view() != key) return std::nullopt;
-  return place->second.view();
+  const PackedKeys keys(packed_keys());
+  const std::size_t place = keys.place_of(key);
+  if (!keys.has(key, place)) return std::nullopt;
+  return value_at(place).view();
 }
 
 void SymbolMap::set(std::string_view key, std::string_view value) {
-  const auto place = entries_.begin() + (place_of(entries_, key) - entries_.begin());
-  if (place != entries_.end() && place->first.view() == key) {
-    place->second = Symbol(value);
-  } else {
-    entries_.emplace(place, Symbol(key), Symbol(value));
+  const PackedKeys keys(packed_keys());
+  if (const std::size_t place = keys.place_of(key); keys.has(key, place)) {
+    value_at(place) = Symbol(value);
+    return;
   }
+  auto all = entries();
+  all.emplace_back(key, value);
+  *this = SymbolMap(all);
 }
 
 void SymbolMap::erase(std::string_view key) {
-  const auto place = entries_.begin() + (place_of(entries_, key) - entries_.begin());
-  if (place != entries_.end() && place->first.view() == key) entries_.erase(place);
+  auto others = entries();
+  std::erase_if(others, [&](const Entry& entry) { return entry.first == key; });
+  if (others.size() < size()) *this = SymbolMap(others);
+}
+
+std::size_t SymbolMap::size() const { return PackedKeys(packed_keys()).size(); }
+
+std::vector<SymbolMap::Entry> SymbolMap::entries() const {
+  std::vector<Entry> entries;
+  for (const auto& [key, value] : *this) entries.emplace_back(key.view(), value.view());
+  return entries;
+}
+
+SymbolMap::Iterator SymbolMap::begin() const { return {*this, 0}; }
+SymbolMap::Iterator SymbolMap::end() const { return {*this, size()}; }
+std::pair<SymbolMap::Key, const Symbol&> SymbolMap::Iterator::operator*() const {
+  return {Key{PackedKeys(map_->packed_keys())[at_]}, map_->value_at(at_)};
+}
+
+bool operator==(const SymbolMap& a, const SymbolMap& b) {
+  const std::size_t count = a.empty() ? 0 : 1 + a.size();
+  return a.empty() == b.empty() && std::equal(a.symbols_.get(), a.symbols_.get() + count, b.symbols_.get());
 }
 
 bool Node::same_content(const Node& other) const {

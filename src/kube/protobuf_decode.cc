@@ -28,11 +28,14 @@ bool read_entry(std::string_view message, OnEntry&& on_entry) {
 //   name = 1, namespace = 3, uid = 5, resourceVersion = 6, labels = 11, annotations = 12
 struct NodeReader {
   NodeSelection selection;
+  std::vector<SymbolMap::Entry> labels = {}, annotations = {};  // views into the object in hand
 
-  bool read(std::string_view message, Node& node) const {
+  bool read(std::string_view message, Node& node) {
+    labels.clear();
+    annotations.clear();
     const bool sound = each_field(message, [&](const Field& field) { return !field.is(1) || read_metadata(field.bytes, node); });
-    node.labels.shrink();
-    node.annotations.shrink();
+    node.labels = SymbolMap(labels);
+    node.annotations = SymbolMap(annotations);
     return sound;
   }
   static void identify(const Field& field, Node& node) {
@@ -44,20 +47,20 @@ struct NodeReader {
   static bool named(const Node& node) { return !node.name.empty(); }
 
  private:
-  bool read_metadata(std::string_view metadata, Node& node) const {
+  bool read_metadata(std::string_view metadata, Node& node) {
     return each_field(metadata, [&](const Field& field) {
       identify(field, node);
       if (field.is(6)) node.version = ResourceVersion{field.bytes};
       if (field.is(11)) {
         node.labelled = true;
         return read_entry(field.bytes, [&](std::string_view key, std::string_view value) {
-          if (selection.labels.wants(key)) node.labels.set(key, value);
+          if (selection.labels.wants(key)) labels.emplace_back(key, value);
         });
       }
       if (field.is(12)) {
         return read_entry(field.bytes, [&](std::string_view key, std::string_view value) {
           node.annotation_bytes += static_cast<std::uint32_t>(key.size() + value.size());
-          if (selection.annotations.wants(key)) node.annotations.set(key, value);
+          if (selection.annotations.wants(key)) annotations.emplace_back(key, value);
         });
       }
       return true;

@@ -196,10 +196,15 @@ Happened Reflector<T>::step(Watching& at, const std::stop_token& stop) {
   Result<> read;
   bool more = true;
   while (read && more) {
-    auto chunk = feed_->stream->read(patience, stop);
+    auto chunk = feed_->stream->read(at.doubted ? options_.silence_in_doubt : patience, stop);
     more = chunk && *chunk;
     if (more) {
+      at.doubted = false;
       read = feed_->events.feed(**chunk, on_line);
+    } else if (at.doubted && !chunk && chunk.error().code == ErrorCode::kTimeout) {
+      at.doubted = false;
+      more = true;
+      read = ask_for_version(at.from, stop);
     } else {
       read = feed_->events.finish(on_line);
       if (read && !chunk) read = tl::unexpected(std::move(chunk.error()));
@@ -209,6 +214,18 @@ Happened Reflector<T>::step(Watching& at, const std::stop_token& stop) {
   draw_watch_time();
   if (!read) return in_context(fmt::format("watch of {}", resource_.name), std::move(read.error()));
   return Ended{};
+}
+
+// A server whose storage was restored from a backup takes a watch from a version that is yet to come, and keeps silent until it
+// gets there. What it says to a list of that version tells; any other answer, or none, does not.
+template <class T>
+Result<> Reflector<T>::ask_for_version(const ResourceVersion& from, const std::stop_token& stop) {
+  const auto answer = client_.send(
+      {.path = version_known_path(resource_, from), .headers = {{"Accept", accept_list(json_->detail(), Encoding::kJson)}}},
+      stop);
+  if (answer || answer.error().code != ErrorCode::kGone) return {};
+  return tl::unexpected(
+      in_context("the API server does not know a version it gave us (restored from a backup?)", answer.error()));
 }
 
 template <class T>

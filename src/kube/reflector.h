@@ -41,6 +41,7 @@ struct PagedList {
 };
 struct Watching {
   ResourceVersion from;                // everything up to here is in the sink
+  bool doubted = false;                // taken up again after a break: the server may have lost what is behind `from`
   friend bool operator==(const Watching&, const Watching&) = default;
 };
 using Phase = std::variant<StreamingList, PagedList, Watching>;
@@ -67,6 +68,8 @@ Phase first_phase(bool streaming);
 std::string streaming_list_path(const Resource& resource, int seconds);
 std::string list_path(const Resource& resource, int page_size, const std::string& continue_token);
 std::string watch_path(const Resource& resource, const ResourceVersion& from, int seconds);
+// One object, from a server that knows this version; another answers kGone.
+std::string version_known_path(const Resource& resource, const ResourceVersion& from);
 
 // Ends a list whose pages never do: one that comes twice, or a hundred in a row without an object. One list each. Pure.
 class PageCheck {
@@ -86,6 +89,7 @@ struct ReflectorOptions {
   std::chrono::minutes watch_least{30};
   std::chrono::minutes watch_most{60};
   Duration silence = 30s;              // of a list, or beyond a watch's time, without a byte: the stream is given up
+  Duration silence_in_doubt = 90s;     // a watch that was taken up again and brings nothing; bookmarks come each minute
   Duration sound_watch = 5s;           // a watch that lasted this long and brought something ends a row of failures
   BackoffShape backoff{.first = 200ms, .most = 10s, .factor = 2.0, .jitter = 0.2};
   // Lists are the dearest requests there are; a server that answers 410 each time gets no more than two a minute.
@@ -132,6 +136,7 @@ class Reflector {
   using Accept = std::string(Detail, Encoding);
   Result<Opened> open(const std::string& path, Accept accept, const std::stop_token& stop);
   Result<> open_feed(const std::string& path, const std::stop_token& stop);
+  Result<> ask_for_version(const ResourceVersion& from, const std::stop_token& stop);
   void draw_watch_time();
   Result<ResourceVersion> read_pages(const std::stop_token& stop);
   Result<Page> read_page(const std::string& continue_token, const std::stop_token& stop);

@@ -54,11 +54,11 @@ Next after(const PagedList& at, const Happened& what, bool streaming) {
   return {at, streaming};
 }
 
-// Our version was compacted: start over. Else the same place again, and nothing is missed.
+// Our version was compacted, or is yet to come: start over. Else the same place again, and nothing is missed.
 Next after(const Watching& at, const Happened& what, bool streaming) {
   const auto* error = std::get_if<Error>(&what);
   if (error != nullptr && error->code == ErrorCode::kGone) return {first_phase(streaming), streaming, true};
-  return {at, streaming};
+  return {Watching{.from = at.from, .doubted = true}, streaming};
 }
 
 }  // namespace
@@ -83,6 +83,12 @@ std::string list_path(const Resource& resource, int page_size, const std::string
 std::string watch_path(const Resource& resource, const ResourceVersion& from, int seconds) {
   return fmt::format("{}?watch=true&allowWatchBookmarks=true&resourceVersion={}&timeoutSeconds={}{}", resource.path,
                      url_encoded(from.str()), seconds, selector_of(resource));
+}
+
+// NotOlderThan, because a server takes a limit and a version without it for that very version, which may be compacted.
+std::string version_known_path(const Resource& resource, const ResourceVersion& from) {
+  return fmt::format("{}?limit=1&resourceVersion={}&resourceVersionMatch=NotOlderThan{}", resource.path, url_encoded(from.str()),
+                     selector_of(resource));
 }
 
 Result<> PageCheck::add(const std::string& asked_token, const std::string& next_token, std::string first) {

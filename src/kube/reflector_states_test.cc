@@ -50,11 +50,12 @@ TEST(ReflectorStates, AListInPagesIsReadUntilItIsComplete) {
 }
 
 TEST(ReflectorStates, OnlyGoneEndsAWatchForAList) {
+  const Phase again = Watching{.from = ResourceVersion{"5"}, .doubted = true};
   EXPECT_EQ(after(kWatching, failed(kGone), true), (Next{StreamingList{}, true, true}));
   EXPECT_EQ(after(kWatching, failed(kGone), false), (Next{PagedList{}, false, true}));
-  EXPECT_EQ(after(kWatching, Ended{}, true), (Next{kWatching, true, false}));
+  EXPECT_EQ(after(kWatching, Ended{}, true), (Next{again, true, false}));
   for (const ErrorCode code : {kUnavailable, kThrottled, kTimeout, kDenied, kInvalid, kUnreachable, kUnauthorized, kNotFound}) {
-    EXPECT_EQ(after(kWatching, failed(code), true), (Next{kWatching, true, false})) << to_string(code);
+    EXPECT_EQ(after(kWatching, failed(code), true), (Next{again, true, false})) << to_string(code);
   }
 }
 

@@ -163,6 +163,50 @@ TEST(Reflector, SaysWhatIsWrongUntilItIsWell) {
   EXPECT_NE(script.reflector.trouble().find("403 Forbidden: nodes is forbidden"), std::string::npos);
 }
 
+// A server restored from a backup takes a watch from a version it has yet to reach, and is silent until then.
+const net::Response kYetToCome = answer(
+    504, R"({"kind":"Status","code":504,"reason":"Timeout","message":"Timeout: Too large resource version: 700, current: 20"})");
+Answer silent_for(Duration time) { return Answer({{line("MODIFIED", node("late", 800)), time}}); }
+constexpr auto kVersionKnown = "/api/v1/nodes?limit=1&resourceVersion=700&resourceVersionMatch=NotOlderThan";
+
+TEST(Reflector, AServerThatLostOurVersionIsListedAnew) {
+  Script script;
+  script.answers = {list(700, {node("a", 1)}), answer(200, ""), silent_for(4min), list(20, {node("b", 15)})};
+  script.versions = {kYetToCome};
+  script.play();
+  EXPECT_EQ(script.seen.words, (Words{"begin", "+a", "end 700", "begin", "+b", "end 20"}));
+  EXPECT_EQ(script.asked_alone, Words{kVersionKnown});
+  EXPECT_LE(script.times[3] - script.times[2], 91s);
+}
+
+TEST(Reflector, AServerThatRefusesOurVersionAtOnceIsListedAnew) {
+  Script script;
+  script.answers = {list(700, {}), answer(200, ""), kYetToCome, list(20, {node("b", 15)})};
+  script.play();
+  EXPECT_EQ(script.seen.words, (Words{"begin", "end 700", "begin", "+b", "end 20"}));
+}
+
+TEST(Reflector, ASilentWatchThatWasTakenUpAgainIsAskedAboutOnceAndLeftAlone) {
+  const std::vector<Result<net::Response>> tells_nothing = {answer(200, "{}"), answer(403, ""), answer(504, ""),
+                                                            fail(ErrorCode::kUnreachable, "no way")};
+  for (const auto& said : tells_nothing) {
+    Script script;
+    script.answers = {list(700, {}), answer(200, ""), silent_for(4min)};
+    script.versions = {said};
+    script.play();
+    EXPECT_EQ(script.seen.words, (Words{"begin", "end 700", "+late"}));
+    EXPECT_EQ(script.asked_alone, Words{kVersionKnown});
+  }
+}
+
+TEST(Reflector, AWatchThatBringsSomethingOrWasNeverBrokenIsNotAskedAbout) {
+  Script script;
+  script.answers = {list(700, {}), silent_for(4min), Answer({{line("MODIFIED", node("a", 801)), 80s}, {" \n", 4min}})};
+  script.play();
+  EXPECT_EQ(script.seen.words, (Words{"begin", "end 700", "+late", "+a"}));
+  EXPECT_EQ(script.asked_alone, Words{});
+}
+
 TEST(Client, SendsCredentialsAndReadsThemAnewAtA401) {
   FakeClock clock;
   std::string token = "Bearer old";
@@ -176,8 +220,8 @@ TEST(Client, SendsCredentialsAndReadsThemAnewAtA401) {
                  .headers = {{"Impersonate-User", "jane"}},
                  .authorization = [&](const std::stop_token&) { return token; },
                  .reload_credentials =
-                     [&](const std::string& refused, const std::stop_token&) {
-                       EXPECT_EQ(refused, "Bearer old");
+                     [&](const Authorization& refused, const std::stop_token&) {
+                       EXPECT_EQ(refused.header, "Bearer old");
                        token = "Bearer new";
                        return true;
                      }},
@@ -193,8 +237,11 @@ TEST(Client, OpensAStreamAnewWithOtherCredentialsAtA401) {
   Script script;
   Client client(script,
                 {.authorization = [&](const std::stop_token&) { return token; },
-                 .reload_credentials = [&](const std::string& refused,
-                                           const std::stop_token&) { return refused != (token = "Bearer new"); }},
+                 .reload_credentials =
+                     [&](const Authorization& refused, const std::stop_token&) {
+                       token = "Bearer new";
+                       return refused.header != token;
+                     }},
                 script.clock);
   script.answers = {answer(401, ""), list(7, {}), answer(401, ""), answer(401, "")};
   const auto stream = client.open({.path = "/api"}, {});

@@ -128,16 +128,22 @@ TEST(CurlTransport, OverHttp2EachStreamHasAConnectionOfItsOwn) {
 
 // ---- R08 -------------------------------------------------------------------------------------------------------------------
 
-constexpr Liveness kQuick{.silence = 100ms, .answer = 200ms};
+// Silence is short, and the answer comes in any case: a slow machine makes no connection dead.
+constexpr Liveness kQuick{.silence = 50ms, .answer = 1min};
 Request watch() { return {.path = "/watch", .probe = "/livez"}; }
 
 // Streams are answered and stay open; what else comes on their connection is a probe.
 struct Watched {
   std::atomic<int> probes = 0;
+  std::atomic<Duration> closest = Duration(1h);  // between two probes
   std::atomic<bool> hung = false;  // the server acknowledges bytes, and does nothing
   TestH2Server server{[this](H2Connection& connection) {
-    connection.begin(connection.request());
+    const std::uint32_t stream = connection.request();
+    MonoTime last = Clock::real().now();
+    connection.begin(stream);
     while (const std::uint32_t probe = connection.request()) {
+      const MonoTime now = Clock::real().now();
+      closest = std::min(closest.load(), now - std::exchange(last, now));
       ++probes;
       if (!hung) connection.answer(probe, "ok");
     }
@@ -149,10 +155,11 @@ TEST(R08, AQuietStreamIsProbedOnItsOwnConnectionAndLeftAlone) {
   const auto transport = make_curl_transport(watched.server.endpoint(kQuick));
   const auto stream = transport->open(watch(), {});
   ASSERT_TRUE(stream) << stream.error().message;
-  const auto read = (*stream)->read(1200ms, {});
-  EXPECT_EQ(read.error().code, ErrorCode::kTimeout) << read.error().message;
-  EXPECT_GE(watched.probes, 5);
-  EXPECT_LE(watched.probes, 12);
+  while (watched.probes < 5) {
+    const auto read = (*stream)->read(10ms, {});
+    ASSERT_EQ(read.error().code, ErrorCode::kTimeout) << read.error().message;
+  }
+  EXPECT_GE(watched.closest.load(), kQuick.silence);
   EXPECT_EQ(watched.server.connections(), 1U);
 }
 
@@ -171,10 +178,10 @@ TEST(R08, AStreamWhoseConnectionHasSeenAGoAwayIsNotTakenForDead) {
     while (connection.request() != 0) {
     }
   });
-  const auto transport = make_curl_transport(server.endpoint(kQuick));
+  const auto transport = make_curl_transport(server.endpoint({.silence = 50ms, .answer = 100ms}));
   const auto stream = transport->open(watch(), {});
   ASSERT_TRUE(stream);
-  EXPECT_EQ((*stream)->read(1s, {}).value(), "event");
+  EXPECT_EQ((*stream)->read(10s, {}).value(), "event");
   const auto read = (*stream)->read(1s, {});
   EXPECT_EQ(read.error().code, ErrorCode::kTimeout) << read.error().message;
   EXPECT_LE(server.connections(), 2U);
@@ -182,16 +189,13 @@ TEST(R08, AStreamWhoseConnectionHasSeenAGoAwayIsNotTakenForDead) {
 
 TEST(R08, AConnectionThatAnswersNoProbeIsDeadAndIsNotUsedAgain) {
   Watched watched;
-  const auto transport = make_curl_transport(watched.server.endpoint(kQuick));
+  watched.hung = true;
+  const auto transport = make_curl_transport(watched.server.endpoint({.silence = 50ms, .answer = 100ms}));
   auto stream = transport->open(watch(), {});
   ASSERT_TRUE(stream) << stream.error().message;
-  EXPECT_EQ((*stream)->read(250ms, {}).error().code, ErrorCode::kTimeout);
-  watched.hung = true;
-  const MonoTime began = Clock::real().now();
-  const auto read = (*stream)->read(10s, {});
+  const auto read = (*stream)->read(1min, {});
   EXPECT_EQ(read.error().code, ErrorCode::kUnavailable);
   EXPECT_THAT(read.error().message, testing::AllOf(HasSubstr("the connection is dead"), HasSubstr("no answer to /livez")));
-  EXPECT_LT(Clock::real().now() - began, 2s);
   watched.hung = false;
   ASSERT_TRUE(transport->open(watch(), {}));
   EXPECT_EQ(watched.server.connections(), 2U);
@@ -222,10 +226,10 @@ TEST(R08, AReaderThatDoesNotReadIsNoDeadConnection) {
     for (int i = 0; i < 12 * 64; ++i) connection.data(stream, std::string(16'000, 'x'));
     while (const std::uint32_t probe = connection.request()) connection.answer(probe, "ok");
   });
-  const auto transport = make_curl_transport(server.endpoint(kQuick));
+  const auto transport = make_curl_transport(server.endpoint({.silence = 50ms, .answer = 1s}));
   const auto stream = transport->open(watch(), {});
   ASSERT_TRUE(stream);
-  std::this_thread::sleep_for(700ms);
+  std::this_thread::sleep_for(1500ms);  // longer than both
   std::size_t bytes = 0;
   while (bytes < std::size_t{12} * 64 * 16'000) {
     const auto more = (*stream)->read(5s, {});
@@ -254,7 +258,7 @@ TEST(R08, ProbesHoldUpNoEvent) {
   ASSERT_TRUE(stream);
   int events = 0;
   while (events < kEvents) {
-    const auto more = (*stream)->read(1s, {});
+    const auto more = (*stream)->read(10s, {});
     ASSERT_TRUE(more) << more.error().message << " after " << events;
     events += static_cast<int>(std::count((*more)->begin(), (*more)->end(), '\n'));
   }

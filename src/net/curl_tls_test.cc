@@ -1,8 +1,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nghttp2/nghttp2.h>
+
+#include <cstring>
 
 #include "net/curl_transport.h"
 #include "net/test_certificates.h"
+#include "net/test_h2_server.h"
 #include "net/test_server.h"
 #include "net/test_tls_server.h"
 
@@ -29,7 +33,23 @@ TEST(CurlTls, TrustsTheCaGivenAndNoOther) {
   const auto unknown = ask({.origin = server.origin()});
   EXPECT_EQ(unknown.error().code, ErrorCode::kInvalid);
   EXPECT_THAT(unknown.error().message, HasSubstr("not signed by a CA that this system trusts"));
-  EXPECT_TRUE(ask({.origin = server.origin(), .ca_pem = other_ca, .insecure = true}));
+}
+
+TEST(CurlTls, TrustsEachOfSeveralCasAndPassesOverTheTextAround) {
+  const TestCertificate other = make_certificate("other CA");
+  TlsServer of_one(make_certificate("server", "IP:127.0.0.1", &ca())),
+      of_other(make_certificate("server", "IP:127.0.0.1", &other));
+  const std::string both = "# comment before\n" + ca().certificate_pem() + "and between\n" + other.certificate_pem() + "after";
+  for (const auto* server : {&of_one, &of_other}) {
+    const auto answer = ask({.origin = server->origin(), .ca_pem = both});
+    EXPECT_TRUE(answer) << answer.error().message;
+  }
+}
+
+TEST(CurlTls, TrustsAnyCertificateWhenItIsToldTo) {
+  TlsServer server(make_certificate("server", "DNS:another.name", nullptr, -3600));
+  EXPECT_TRUE(ask({.origin = server.origin(), .insecure = true}));
+  EXPECT_TRUE(ask({.origin = server.origin(), .tls_server_name = "api.test", .insecure = true}));
 }
 
 // The kubeconfig of a cluster that was made anew.
@@ -59,6 +79,40 @@ TEST(CurlTls, VerifiesTheNameItWasTold) {
   EXPECT_EQ(good->header("x-server-name"), "api.test");
   const auto bad = ask({.origin = server.origin(), .ca_pem = ca().certificate_pem(), .tls_server_name = "else.test"});
   EXPECT_EQ(bad.error().code, ErrorCode::kInvalid);
+}
+
+// The first headers of a connection, "name: value" each on a line.
+std::string headers_of(std::string_view block) {
+  nghttp2_hd_inflater* inflater = nullptr;
+  nghttp2_hd_inflate_new(&inflater);
+  std::string text;
+  while (!block.empty()) {
+    nghttp2_nv header{};
+    int what = 0;
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(block.data());
+    const auto used = nghttp2_hd_inflate_hd2(inflater, &header, &what, bytes, block.size(), 1);
+    if (used < 0) break;
+    block.remove_prefix(static_cast<std::size_t>(used));
+    if ((what & NGHTTP2_HD_INFLATE_EMIT) == 0) continue;
+    text += std::string(reinterpret_cast<const char*>(header.name), header.namelen) + ": " +
+            std::string(reinterpret_cast<const char*>(header.value), header.valuelen) + "\n";
+  }
+  nghttp2_hd_inflate_del(inflater);
+  return text;
+}
+
+TEST(CurlTls, R31TheNameForTlsIsNoAuthorityOverHttp2Either) {
+  TestH2Server server(
+      [](H2Connection& connection) {
+        while (const std::uint32_t stream = connection.request()) connection.answer(stream, headers_of(connection.block()));
+      },
+      "DNS:api.test");
+  Endpoint endpoint = server.endpoint();
+  endpoint.tls_server_name = "api.test";
+  const auto answer = ask(endpoint);
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_THAT(answer->body, HasSubstr("\n:authority: " + endpoint.origin.substr(std::strlen("https://")) + "\n"));
+  EXPECT_THAT(answer->body, testing::Not(HasSubstr("api.test")));
 }
 
 TEST(CurlTls, ReachesAnIpv6AddressAlsoWithAZone) {

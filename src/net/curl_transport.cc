@@ -2,8 +2,9 @@
 
 #include <curl/curl.h>
 
+#include <mutex>
+
 #include "base/check.h"
-#include "base/guarded.h"
 #include "net/loop.h"
 #include "net/transfer.h"
 
@@ -41,7 +42,8 @@ class CurlStream final : public Stream {
 
 class CurlTransport final : public Transport {
  public:
-  explicit CurlTransport(EndpointSource endpoint) : endpoint_(std::move(endpoint)) {}
+  CurlTransport(EndpointSource endpoint, Duration look)
+      : endpoint_(std::move(endpoint)), loop_(std::make_shared<Loop>([this] { return target(); }, look)) {}
   ~CurlTransport() override { loop_->shut_down(); }
 
   Result<Response> send(const Request& request, const std::stop_token& stop) override {
@@ -73,24 +75,26 @@ class CurlTransport final : public Transport {
     return started;
   }
   std::shared_ptr<const Target> target() {
+    const std::lock_guard lock(mutex_);
     auto endpoint = endpoint_();
-    return target_.with([&](std::shared_ptr<const Target>& latest) {
-      if (latest == nullptr || latest->source != endpoint) latest = std::make_shared<const Target>(std::move(endpoint));
-      return latest;
-    });
+    if (target_ == nullptr || (target_->source != endpoint && *target_->source != *endpoint)) {
+      target_ = std::make_shared<const Target>(std::move(endpoint), target_ == nullptr ? 0 : target_->generation + 1);
+    }
+    return target_;
   }
 
   const EndpointSource endpoint_;
-  Guarded<std::shared_ptr<const Target>> target_;
-  const std::shared_ptr<Loop> loop_ = std::make_shared<Loop>();
+  std::mutex mutex_;  // endpoint_ is asked under it: the answer to a later question is the newer one
+  std::shared_ptr<const Target> target_;  // guarded by mutex_
+  const std::shared_ptr<Loop> loop_;
 };
 
 }  // namespace
 
-std::unique_ptr<Transport> make_curl_transport(EndpointSource endpoint) {
+std::unique_ptr<Transport> make_curl_transport(EndpointSource endpoint, Duration look) {
   static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
   NW_CHECK(ready == CURLE_OK, "libcurl can be set up");
-  return std::make_unique<CurlTransport>(std::move(endpoint));
+  return std::make_unique<CurlTransport>(std::move(endpoint), look);
 }
 
 std::unique_ptr<Transport> make_curl_transport(Endpoint endpoint) {

@@ -315,6 +315,41 @@ TEST(CurlTransport, AsksForGzipByChoiceAndNeverOnLoopback) {
   EXPECT_FALSE(asks("0.0.0.0", false));
 }
 
+TEST(CurlTransport, TellsAServerThatSpeaksNoHttpFromAnOriginThatIsNone) {
+  TestServer server([](Connection& connection) {
+    connection.request();
+    connection.write("SSH-2.0-OpenSSH_9.2\r\n");
+  });
+  const auto answer = transport_to(server)->send({.path = "/"}, {});
+  EXPECT_EQ(answer.error().code, ErrorCode::kUnavailable) << answer.error().message;
+  const auto nowhere = make_curl_transport({.origin = "nonsense://user:hunter2@host"})->send({.path = "/"}, {});
+  EXPECT_EQ(nowhere.error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(nowhere.error().message, "the endpoint's origin is none like https://host:port");
+}
+
+TEST(CurlTransport, DecodesWhatIsCompressed) {
+  // The words "said in gzip", in two parts that can be decoded as they come.
+  const std::string first("\037\213\010\000\000\000\000\000\002\003\052\116\314\114\121\310\314\123\000\000\000\000\377\377", 24);
+  const std::string second("\113\257\312\054\000\000\041\212\354\232\014\000\000\000", 14);
+  std::latch first_was_read(1);
+  TestServer server([&](Connection& connection) {
+    const std::string asked = connection.request();
+    connection.write("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n");
+    connection.chunk(first);
+    if (asked.find("/stream") != asked.npos) first_was_read.wait();
+    connection.chunk(second);
+    connection.write("0\r\n\r\n");
+  });
+  const auto transport = make_curl_transport({.origin = fmt::format("http://0.0.0.0:{}", server.port()), .gzip = true});
+  EXPECT_EQ(transport->send({.path = "/"}, {})->body, "said in gzip");
+  const auto stream = transport->open({.path = "/stream"}, {});
+  ASSERT_TRUE(stream) << stream.error().message;
+  EXPECT_EQ((*stream)->read(10s, {}).value(), "said in ");
+  first_was_read.count_down();
+  EXPECT_EQ((*stream)->read(10s, {}).value(), "gzip");
+  EXPECT_EQ((*stream)->read(10s, {}).value(), std::nullopt);
+}
+
 TEST(CurlTransport, CarriesManyRequestsAtATime) {
   constexpr int kRequests = 200;
   std::latch all_asked(kRequests);

@@ -89,8 +89,8 @@ bool is_of_a_namesake(std::string_view detail) {
 
 }  // namespace
 
-Target::Target(std::shared_ptr<const Endpoint> from)
-    : source(std::move(from)), endpoint(*source), base(endpoint.origin), where(endpoint.origin) {
+Target::Target(std::shared_ptr<const Endpoint> from, int number)
+    : source(std::move(from)), generation(number), endpoint(*source), base(endpoint.origin), where(endpoint.origin) {
   const auto url = parsed_url(endpoint.origin);
   if (!url) return;  // each request will say so
   const std::string host = url_part(url.get(), CURLUPART_HOST);
@@ -245,6 +245,8 @@ Error Easy::error(CURLcode code) const {
     return Error{ErrorCode::kInvalid, fmt::format("{}: TLS: {} ({})", target_.where, what, why)};
   };
   if (held_back_) return Error{failed, fmt::format("{}: the connection broke before the answer came", target_.where)};
+  if (sent_ == 0 && (code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL))
+    return Error{ErrorCode::kInvalid, "the endpoint's origin is none like https://host:port"};
   switch (code) {
     case CURLE_PEER_FAILED_VERIFICATION: {
       long verify_result = X509_V_OK;
@@ -254,9 +256,6 @@ Error Easy::error(CURLcode code) const {
     }
     case CURLE_SSL_CACERT_BADFILE: return tls("the CA given is no PEM certificate");
     case CURLE_SSL_CERTPROBLEM: return tls("the client certificate or its key cannot be used");
-    case CURLE_URL_MALFORMAT:
-    case CURLE_UNSUPPORTED_PROTOCOL:
-      return Error{ErrorCode::kInvalid, fmt::format("{}: not an origin like https://host:port", target_.endpoint.origin)};
     case CURLE_WRITE_ERROR:
       return Error{ErrorCode::kUnavailable,
                    fmt::format("{}: the answer is larger than {} MiB", target_.where, Transfer::kMostWhole >> 20)};

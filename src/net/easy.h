@@ -15,9 +15,10 @@ namespace nodeward::net {
 
 // An Endpoint as libcurl wants it said. The endpoint's texts are referred to, not copied.
 struct Target {
-  explicit Target(std::shared_ptr<const Endpoint> from);
+  Target(std::shared_ptr<const Endpoint> from, int generation);
 
   std::shared_ptr<const Endpoint> source;
+  int generation = 0;        // one more with each other endpoint
   const Endpoint& endpoint;  // of `source`
   bool tls = false;
   bool loopback = false;    // never asked to compress

@@ -69,6 +69,8 @@ struct Liveness {
   std::chrono::milliseconds unacknowledged{30'000};  // TCP_USER_TIMEOUT: bytes sent that nobody acknowledges
   Duration silence = 30s;  // of a stream, before Request::probe is asked for,
   Duration answer = 10s;  // and until it must be answered
+
+  bool operator==(const Liveness&) const = default;
 };
 
 // Where a transport connects to, and how it knows that it got there. Secrets stay in here: no message ever shows them.
@@ -84,6 +86,8 @@ struct Endpoint {
   // "http://user:password@host:3128", "https://..." or "socks5h://..."; empty: none, whatever the environment says. An https
   // proxy is verified by the system's trust store and by ca_pem.
   std::string proxy = {};
+
+  bool operator==(const Endpoint&) const = default;
 };
 
 }  // namespace nodeward::net

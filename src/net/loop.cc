@@ -39,7 +39,11 @@ Error closed() { return {ErrorCode::kCancelled, "stopped: the transport is close
 
 }  // namespace
 
-Loop::Loop() : epoll_(epoll_create1(EPOLL_CLOEXEC)), wakeup_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+Loop::Loop(LatestTarget latest, Duration look)
+    : epoll_(epoll_create1(EPOLL_CLOEXEC)),
+      wakeup_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      latest_(std::move(latest)),
+      look_(look) {
   NW_CHECK(epoll_ >= 0 && wakeup_ >= 0, "two file descriptors are to be had at the start");
   epoll_event event{.events = EPOLLIN, .data = {.u64 = kWakeupTag}};
   epoll_ctl(epoll_, EPOLL_CTL_ADD, wakeup_, &event);
@@ -93,6 +97,7 @@ void Loop::run(const std::stop_token& stop) {
     obey_commands();
     fire_timers();
     collect_finished();
+    look_for_another_target();
     sweep_lanes();
     wait_for_sockets();
   }
@@ -109,7 +114,8 @@ void Loop::obey(Command command) {
   const auto found = active_.find(transfer);
   switch (command.kind) {
     case Command::Kind::kStart:
-      launch(std::move(command.transfer), std::move(command.target), lane_for(transfer->kind()));
+      move_to(*command.target);
+      launch(std::move(command.transfer), std::move(command.target));
       return;
     case Command::Kind::kResume:
       if (found != active_.end()) curl_easy_pause(found->second.easy->handle(), CURLPAUSE_CONT);
@@ -119,6 +125,11 @@ void Loop::obey(Command command) {
       [[fallthrough]];
     case Command::Kind::kDrop: take_out(transfer); return;
   }
+}
+
+void Loop::launch(std::shared_ptr<Transfer> transfer, std::shared_ptr<const Target> target) {
+  Lane& lane = lane_for(transfer->kind(), target->generation);
+  launch(std::move(transfer), std::move(target), lane);
 }
 
 void Loop::launch(std::shared_ptr<Transfer> transfer, std::shared_ptr<const Target> target, Lane& lane) {
@@ -136,18 +147,21 @@ void Loop::launch(std::shared_ptr<Transfer> transfer, std::shared_ptr<const Targ
   active_.emplace(key, Active{&lane, std::move(easy)});
 }
 
-Loop::Lane& Loop::lane_for(Transfer::Kind kind) {
+Loop::Lane& Loop::lane_for(Transfer::Kind kind, int generation) {
   for (Lane& lane : lanes_) {
-    if (lane.kind == kind && !lane.retired && (kind == Transfer::Kind::kWhole || lane.transfers == 0)) return lane;
+    if (lane.kind == kind && lane.generation == generation && !lane.retired &&
+        (kind == Transfer::Kind::kWhole || lane.transfers == 0))
+      return lane;
   }
-  return new_lane(kind);
+  return new_lane(kind, generation);
 }
 
-Loop::Lane& Loop::new_lane(Transfer::Kind kind) {
+Loop::Lane& Loop::new_lane(Transfer::Kind kind, int generation) {
   Lane& lane = lanes_.emplace_back();
   lane.loop = this;
   lane.id = lanes_made_++;
   lane.kind = kind;
+  lane.generation = generation;
   lane.handle = curl_multi_init();
   NW_CHECK(lane.handle != nullptr, "libcurl has memory for a multi handle");
   curl_multi_setopt(lane.handle, CURLMOPT_SOCKETFUNCTION, &Loop::on_socket);
@@ -190,7 +204,7 @@ void Loop::collect_finished() {
       const auto done = take_out(transfer.get());
       if (!is_probe && done->easy->refused(code) && transfer->may_start_again()) {
         lane.retired = true;             // all that was refused shares one new connection
-        launch(transfer, done->easy->target(), lane_for(transfer->kind()));
+        launch(transfer, done->easy->target());
       } else {
         done->easy->finish(code);
       }
@@ -206,6 +220,35 @@ void Loop::sweep_lanes() {
     } else {
       ++lane;
     }
+  }
+}
+
+// ---- another target ----------------------------------------------------------------------------------------------------
+
+// A request that starts brings the target of that moment; a stream may run for an hour without one.
+void Loop::look_for_another_target() {
+  const auto due = target_look_due();
+  if (due && *due <= Clock::real().now()) move_to(*latest_());
+}
+
+std::optional<MonoTime> Loop::target_look_due() const {
+  const bool streams = std::any_of(lanes_.begin(), lanes_.end(), [](const Lane& lane) { return lane.stream != nullptr; });
+  return streams ? std::optional(looked_ + look_) : std::nullopt;
+}
+
+// Connections are as good as what they were made with: none that is older takes a new transfer, and no stream stays on one.
+void Loop::move_to(const Target& target) {
+  looked_ = Clock::real().now();
+  generation_ = std::max(generation_, target.generation);
+  for (Lane& lane : lanes_) {
+    if (lane.generation == generation_) continue;
+    lane.retired = true;
+    if (lane.stream == nullptr) continue;
+    const auto old = take_out(lane.stream);
+    old->easy->transfer()->finish(Error{
+        ErrorCode::kUnavailable,
+        fmt::format("{}: the connection is replaced, since the CA or the client certificate was", old->easy->target()->where),
+        {}});
   }
 }
 
@@ -297,6 +340,7 @@ int Loop::patience_ms() const {
     until(lane.due);
     until(look_due(lane));
   }
+  until(target_look_due());
   return patience;
 }
 

@@ -6,6 +6,7 @@
 #include <curl/curl.h>
 
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <memory>
 #include <optional>
@@ -22,7 +23,9 @@ namespace nodeward::net {
 
 class Loop {
  public:
-  Loop();
+  // `latest`: the target as it is now; the loop thread calls it every `look` while streams are open.
+  using LatestTarget = std::function<std::shared_ptr<const Target>()>;
+  Loop(LatestTarget latest, Duration look);
   ~Loop();
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
@@ -56,6 +59,7 @@ class Loop {
     std::optional<MonoTime> due;  // when libcurl wants to be called although no socket moved
     int transfers = 0;
     bool retired = false;
+    int generation = 0;  // of the target that its connections were made for
     bool http2 = false;  // the last answer came over HTTP/2
     // Of a stream: whether its connection lives (Request::probe).
     Transfer* stream = nullptr;
@@ -80,14 +84,18 @@ class Loop {
   void run(const std::stop_token& stop);
   void obey_commands();
   void obey(Command command);
+  void launch(std::shared_ptr<Transfer> transfer, std::shared_ptr<const Target> target);  // in a lane that fits
   void launch(std::shared_ptr<Transfer> transfer, std::shared_ptr<const Target> target, Lane& lane);
   void fire_timers();
   void collect_finished();
+  void look_for_another_target();
+  void move_to(const Target& target);
+  std::optional<MonoTime> target_look_due() const;
   void sweep_lanes();
   void wait_for_sockets();
   int patience_ms() const;
-  Lane& lane_for(Transfer::Kind kind);
-  Lane& new_lane(Transfer::Kind kind);
+  Lane& lane_for(Transfer::Kind kind, int generation);
+  Lane& new_lane(Transfer::Kind kind, int generation);
   Lane* find_lane(std::uint32_t id);
   std::optional<MonoTime> look_due(const Lane& lane) const;
   void look_after(Lane& lane);
@@ -102,6 +110,10 @@ class Loop {
   std::list<Lane> lanes_;
   std::uint32_t lanes_made_ = 0;
   std::unordered_map<Transfer*, Active> active_;
+  const LatestTarget latest_;
+  const Duration look_;
+  int generation_ = 0;  // of the newest target seen
+  MonoTime looked_ = {};  // when latest_ was last asked, or a request brought the target
   std::jthread thread_;
 };
 

@@ -27,6 +27,7 @@ struct Frame {
 inline constexpr std::uint8_t kEndStream = 1;
 inline constexpr std::uint8_t kAck = 1;
 inline constexpr std::uint8_t kEndHeaders = 4;
+inline constexpr std::uint8_t kPriority = 32;
 inline constexpr std::uint32_t kRefusedStream = 7;
 inline constexpr std::uint32_t kInternalError = 2;
 
@@ -53,10 +54,20 @@ class H2Connection {
       const std::uint32_t size = byte(0) << 16 | byte(1) << 8 | byte(2);
       const std::uint32_t stream = byte(5) << 24 | byte(6) << 16 | byte(7) << 8 | byte(8);
       const std::string payload = read(size);
+      if (byte(3) == Frame::kHeaders) block_ = payload.substr((byte(4) & kPriority) != 0 ? 5 : 0);
       if (byte(3) == Frame::kSettings && (byte(4) & kAck) == 0) send({Frame::kSettings, kAck});
       if (byte(3) == Frame::kPing && (byte(4) & kAck) == 0) send({Frame::kPing, kAck, 0, payload});
       if (byte(3) <= Frame::kHeaders && (byte(4) & kEndStream) != 0) return stream;
     }
+  }
+  // The headers of the last request, as HPACK has them.
+  const std::string& block() const { return block_; }
+  // The common name in the client's certificate; "none" without one.
+  std::string client() const {
+    const std::unique_ptr<X509, decltype(&X509_free)> shown(SSL_get1_peer_certificate(ssl_.get()), &X509_free);
+    char name[64] = "none";
+    if (shown) X509_NAME_get_text_by_NID(X509_get_subject_name(shown.get()), NID_commonName, name, sizeof name);
+    return name;
   }
   // Whether frames wait to be read.
   bool waits() const {
@@ -100,14 +111,16 @@ class H2Connection {
 
   std::unique_ptr<SSL, decltype(&SSL_free)> ssl_;
   const int fd_;
+  std::string block_;
 };
 
 class TestH2Server {
  public:
   using Talk = std::function<void(H2Connection&)>;
-  explicit TestH2Server(Talk talk)
+  // `names`: in its certificate.
+  explicit TestH2Server(Talk talk, const std::string& names = "IP:127.0.0.1")
       : ca_(make_certificate("test CA")),
-        own_(make_certificate("server", "IP:127.0.0.1", &ca_)),
+        own_(make_certificate("server", names, &ca_)),
         context_(SSL_CTX_new(TLS_server_method()), &SSL_CTX_free),
         server_([this, talk = std::move(talk)](Connection& plain) {
           H2Connection connection(context_.get(), plain.fd());
@@ -117,6 +130,9 @@ class TestH2Server {
     SSL_CTX_use_certificate(context_.get(), own_.certificate.get());
     SSL_CTX_use_PrivateKey(context_.get(), own_.key.get());
     SSL_CTX_set_alpn_select_cb(context_.get(), &choose_h2, nullptr);
+    // Asks for a client's certificate and takes any, also none.
+    SSL_CTX_set_verify(context_.get(), SSL_VERIFY_PEER, [](int, X509_STORE_CTX*) { return 1; });
+    SSL_CTX_set_session_id_context(context_.get(), reinterpret_cast<const unsigned char*>("test"), 4);
   }
   Endpoint endpoint(Liveness liveness = {}) const {
     return {

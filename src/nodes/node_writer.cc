@@ -17,6 +17,8 @@ constexpr int kTries = 5;                                     // per call, confl
 constexpr BackoffShape kBackoff{.first = 250ms, .most = 60s, .factor = 2.0, .jitter = 0.2};   // never below 200 ms: R16
 constexpr BackoffShape kUnauthorizedBackoff{.first = 200ms, .most = 30s, .factor = 2.0, .jitter = 0.2};
 constexpr BackoffShape kRefusedBackoff{.first = 60s, .most = 600s, .factor = 2.0, .jitter = 0.1};
+// A server that has just come up refuses everybody until it has read its roles, which takes it a moment.
+constexpr BackoffShape kDeniedBackoff{.first = 1s, .most = 600s, .factor = 4.0, .jitter = 0.1};
 constexpr BackoffShape kGateBackoff{.first = 100ms, .most = 5s, .factor = 2.0, .jitter = 0.1};
 constexpr BackoffShape kConflictWait{.first = 30ms, .most = 50ms, .factor = 1.0, .jitter = 0.66};   // 10 to 50 ms
 
@@ -277,8 +279,8 @@ Later NodeWriter::refuse(const NodeName& name, const std::string& identity, std:
     auto& refusal = trouble.refusal;
     const int times = refusal ? refusal->times + 1 : 1;
     const bool other = !refusal || refusal->why != error.message;
-    refusal = Refusal{identity, std::move(node), now + backoff_delay(kRefusedBackoff, times, seed_of(name)), times,
-                      error.message};
+    const BackoffShape& shape = error.code == ErrorCode::kDenied ? kDeniedBackoff : kRefusedBackoff;
+    refusal = Refusal{identity, std::move(node), now + backoff_delay(shape, times, seed_of(name)), times, error.message};
     return std::pair(refusal->until, other);
   });
   if (news) {

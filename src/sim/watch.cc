@@ -27,6 +27,7 @@ void Watch::wake() {
 }
 
 void Watch::bookmark(std::uint64_t version) {
+  if (version < plan_.after) return;
   bookmark_ = version;
   wake();
 }
@@ -75,6 +76,7 @@ bool Watch::wanted(const Doc& object) const {
 
 void Watch::write_change(std::string& out, std::uint64_t number) const {
   const Change& change = shelf_.change(number);
+  if (change.version <= plan_.after) return;
   const bool was = wanted(change.before);
   const bool is = !change.deleted && wanted(change.after);
   if (!was && !is) return;

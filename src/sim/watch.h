@@ -22,6 +22,7 @@ struct WatchPlan {
   std::uint64_t version = 0;                      // of `initial`; changes after it follow
   bool end_initial = false;                       // a bookmark says that `initial` is complete
   std::uint64_t from = 0;                         // the number of the first change to send
+  std::uint64_t after = 0;                        // a version, maybe yet to come: nothing older is sent
 };
 
 class Watch final : public wire::Body, public ChangeListener {

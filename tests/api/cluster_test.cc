@@ -4,6 +4,9 @@
 
 #include <gmock/gmock.h>
 
+#include <future>
+#include <thread>
+
 #include "base/base64.h"
 #include "base/text.h"
 
@@ -51,6 +54,24 @@ TEST_F(ApiServer, RefusesAMergePatchThatNamesAnOldVersion) {
   const Json guarded{{"metadata", {{"resourceVersion", old_version}, {"labels", {{"a", "2"}}}}}};
   EXPECT_EQ(admin().merge_patch(path, guarded).status, 409);
   EXPECT_EQ(admin().node("gpu-01")["metadata"]["labels"]["a"], "1");
+}
+
+// Not an error, not a word: who comes back with a version of before a restore has to find out by itself.
+TEST_F(ApiServer, KeepsSilentToAWatchFromAVersionThatIsYetToCome) {
+  auto watching = std::async(std::launch::async, [this] {
+    return Admin(cluster().origin(), cluster().ca_cert(), cluster().token())
+        .get("/api/v1/nodes?watch=1&resourceVersion=900000000&timeoutSeconds=2");
+  });
+  for (int i = 0; i < 15; ++i) {
+    admin().create_node(gpu_node("gpu-" + std::to_string(i)));
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  const Answer watch = watching.get();
+  EXPECT_EQ(watch.status, 200);
+  EXPECT_EQ(watch.body, "");
+  const Answer list = admin().get("/api/v1/nodes?limit=1&resourceVersion=900000000&resourceVersionMatch=NotOlderThan");
+  EXPECT_EQ(list.status, 504);
+  EXPECT_THAT(list.body, testing::HasSubstr("Too large resource version"));
 }
 
 TEST_F(ApiServer, KeepsTheVersionWhenAPatchChangesNothing) {

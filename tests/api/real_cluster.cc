@@ -59,6 +59,7 @@ std::string last_lines(const fs::path& log) {
 
 const std::string RealCluster::kAdminToken = "test-admin-token";
 const std::string RealCluster::kPowerlessToken = "test-powerless-token";
+const std::string RealCluster::kControllerToken = "test-controller-token";
 
 RealCluster::RealCluster() : programs_(find_programs()), certificates_(make_certificates()) {
   origin_ = fmt::format("https://127.0.0.1:{}", free_port());
@@ -74,26 +75,38 @@ void RealCluster::write_files() const {
   write_file(folder() / "server.key", certificates_.server_key);
   write_file(folder() / "service-account.key", certificates_.service_account_key);
   write_file(folder() / "tokens.csv",
-             fmt::format("{},admin,admin-id,\"system:masters\"\n{},powerless,powerless-id\n", kAdminToken, kPowerlessToken));
-  write_file(kubeconfig(), fmt::format(R"(apiVersion: v1
+             fmt::format("{},admin,admin-id,\"system:masters\"\n{},powerless,powerless-id\n{},{},controller-id\n", kAdminToken,
+                         kPowerlessToken, kControllerToken, kControllerUser));
+  write_file(folder() / "record-policy.yaml", fmt::format(R"(apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- {{level: Request, users: [{}], resources: [{{group: "", resources: [nodes, pods]}}]}}
+- {{level: None}}
+)",
+                                                          kControllerUser));
+  write_kubeconfig(kubeconfig(), fmt::format("{{client-certificate-data: {}, client-key-data: {}}}",
+                                             encode_base64(certificates_.client_cert), encode_base64(certificates_.client_key)));
+  write_kubeconfig(controller_kubeconfig(), fmt::format("{{token: {}}}", kControllerToken));
+}
+
+void RealCluster::write_kubeconfig(const fs::path& file, const std::string& user) const {
+  write_file(file, fmt::format(R"(apiVersion: v1
 kind: Config
 current-context: test
 contexts:
 - name: test
-  context: {{cluster: test, user: admin}}
+  context: {{cluster: test, user: test}}
 clusters:
 - name: test
   cluster:
     server: {}
     certificate-authority-data: {}
 users:
-- name: admin
-  user:
-    client-certificate-data: {}
-    client-key-data: {}
+- name: test
+  user: {}
 )",
-                                       origin_, encode_base64(certificates_.ca_cert), encode_base64(certificates_.client_cert),
-                                       encode_base64(certificates_.client_key)));
+                               origin_, encode_base64(certificates_.ca_cert), user));
 }
 
 void RealCluster::start_etcd() {
@@ -114,7 +127,16 @@ void RealCluster::give_it_a_past() const {
   constexpr int kVersions = 10;
   Admin etcd(etcd_origin_, "", "");
   for (int i = 0; i < kVersions; ++i) etcd.post("/v3/kv/put", {{"key", encode_base64("past")}, {"value", encode_base64("x")}});
-  const Answer answer = etcd.post("/v3/kv/compaction", {{"revision", kVersions}, {"physical", true}});
+  compact(kVersions);
+}
+
+void RealCluster::forget_the_past() const {
+  const Json now = Admin(etcd_origin_, "", "").post("/v3/kv/range", {{"key", encode_base64("past")}}).json();
+  compact(std::stoll(now.at("header").at("revision").get<std::string>()));
+}
+
+void RealCluster::compact(std::int64_t revision) const {
+  const Answer answer = Admin(etcd_origin_, "", "").post("/v3/kv/compaction", {{"revision", revision}, {"physical", true}});
   if (answer.status != 200) throw std::runtime_error("etcd does not forget: " + answer.body);
 }
 
@@ -143,6 +165,8 @@ std::vector<std::string> RealCluster::api_server_arguments() const {
       "--max-requests-inflight=0",
       "--max-mutating-requests-inflight=0",
       "--profiling=false",
+      "--audit-policy-file=" + file("record-policy.yaml"),
+      "--audit-log-path=" + file("served-calls.jsonl"),
   };
 }
 
@@ -154,8 +178,15 @@ void RealCluster::start_api_server() {
   await(api_server_, "kube-apiserver", origin_, log);
 }
 
+void RealCluster::restore_empty_storage() {
+  api_server_.kill();
+  etcd_.kill();
+  fs::remove_all(folder() / "etcd");
+  start_etcd();
+  start_api_server();
+}
+
 void RealCluster::kill_api_server() { api_server_.kill(); }
-void RealCluster::stop_api_server() { api_server_.stop(30s); }
 
 void RealCluster::await(Child& child, const std::string& what, const std::string& origin, const fs::path& log) const {
   Admin probe(origin, certificates_.ca_cert, kAdminToken);

@@ -119,7 +119,9 @@ std::vector<Include> includes_of(const std::string& text) {
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.find('/')); }
 bool is_cpp(const std::string& path) { return path.ends_with(".h") || path.ends_with(".cc"); }
-bool is_test(const std::string& path) { return path.ends_with("_test.cc"); }
+// A fixture is what several tests of a folder share.
+bool is_fixture(const std::string& path) { return path.ends_with("_fixture.h"); }
+bool is_test(const std::string& path) { return path.ends_with("_test.cc") || is_fixture(path); }
 bool starts_with_any(const std::string& text, const std::vector<std::string>& starts) {
   return std::any_of(starts.begin(), starts.end(), [&](const std::string& start) { return text.starts_with(start); });
 }
@@ -214,6 +216,8 @@ Problems check_folders(const Tree& tree) {
     }
     const std::set<std::string> reach = reach_of(folder);
     for (const Include& include : includes_of(text)) {
+      if (is_fixture(include.header) && !is_test(path))
+        problems.push_back(fmt::format("{}:{}: includes {}, which is for tests", path, include.line, include.header));
       if (include.angle || folder_of(include.header) == folder || may_include(*rule, include.header)) continue;
       if (is_test(path) && reach.contains(folder_of(include.header))) continue;
       problems.push_back(fmt::format("{}:{}: includes {}; {} may include only: {}", path, include.line, include.header, folder,
@@ -380,6 +384,13 @@ TEST(LayeringCheck, SeesAStepThatIsSkipped) {
   EXPECT_THAT(check_folders({{"nodes/a.cc", "#include \"net/http.h\"\n"}}), ElementsAre(HasSubstr("nodes may include only")));
   EXPECT_THAT(check_folders({{"nodes/a_test.cc", "#include \"net/scripted_transport.h\"\n"}}), IsEmpty());
   EXPECT_THAT(check_folders({{"nodes/a_test.cc", "#include \"labels/plan.h\"\n"}}), ElementsAre(HasSubstr("labels/plan.h")));
+}
+
+TEST(LayeringCheck, AFixtureIsPartOfItsTestsAndOfNothingElse) {
+  EXPECT_THAT(check_folders({{"nodes/a_fixture.h", "#include \"net/scripted_transport.h\"\n"},
+                             {"nodes/a_test.cc", "#include \"nodes/a_fixture.h\"\n"}}),
+              IsEmpty());
+  EXPECT_THAT(check_folders({{"nodes/a.cc", "#include \"nodes/a_fixture.h\"\n"}}), ElementsAre(HasSubstr("is for tests")));
 }
 
 TEST(LayeringCheck, SeesAPartOfAFolderThatIsNotShared) {

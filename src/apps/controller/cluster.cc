@@ -29,7 +29,8 @@ Result<kube::ClusterConfig> load_config(const ClusterOptions& options) {
 
 Result<std::unique_ptr<Cluster>> Cluster::open(const ClusterOptions& options, telemetry::Metrics& metrics, Clock& clock,
                                                const std::stop_token& stop) {
-  NW_TRY_ASSIGN(const kube::ClusterConfig config, load_config(options));
+  NW_TRY_ASSIGN(kube::ClusterConfig config, load_config(options));
+  config.endpoint.gzip = options.gzip && !config.disable_compression;
   auto cluster = std::unique_ptr<Cluster>(new Cluster(options, config, metrics, clock));
   NW_TRY(cluster->credentials_.authorization(stop).map_error(
       [&](Error error) { return in_context(config.source, std::move(error)); }));
@@ -46,7 +47,7 @@ Cluster::Cluster(const ClusterOptions& options, const kube::ClusterConfig& confi
                .user_agent = fmt::format("{}/{} (nodeward)", options.program, version()),
                .headers = config.impersonation,
                .authorization = [this](const std::stop_token& token) { return credentials_.authorization(token); },
-               .reload_credentials = [this](const std::string& refused,
+               .reload_credentials = [this](const kube::Authorization& refused,
                                             const std::stop_token& token) { return credentials_.reload(refused, token); },
                .requests = &metrics.counter(
                    options.program == "labeler" ? "labeler_api_requests_total" : "fault_quarantine_api_requests_total",

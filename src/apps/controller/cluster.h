@@ -19,6 +19,7 @@ namespace nodeward::apps {
 struct ClusterOptions {
   std::string kubeconfig;         // empty: the files of $KUBECONFIG; without it in-cluster
   std::string context;            // empty: current-context
+  bool gzip = false;              // unless the kubeconfig has disable-compression
   std::string program;            // "labeler": user agent, audit component, prefix of the request counter
 };
 

@@ -18,8 +18,8 @@ namespace nodeward::apps {
 
 struct LeaseFlags {
   bool leader_elect = false;
-  std::string name;  // empty: the program's
-  std::string name_space;  // empty: the pod's own, "default" outside of a cluster
+  std::string name = {};  // empty: the program's
+  std::string name_space = {};  // empty: the pod's own, "default" outside of a cluster
   std::string duration = "15s";
   std::string renew_deadline = "10s";
   std::string retry_period = "2s";

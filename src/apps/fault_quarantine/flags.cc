@@ -32,6 +32,8 @@ tl::expected<FaultQuarantineFlags, FlagExit> read_fault_quarantine_flags(std::sp
             "accepted for old command lines and ignored: MongoDB only");
   table.add("kube-api-qps", flags.kube_api_qps, "5", "node writes per second; 0 means 5, negative means no limit");
   table.add("kube-api-burst", flags.kube_api_burst, "10", "node writes that may go at once after a quiet time; 0 means 10");
+  table.add("kube-api-gzip", flags.kube_api_gzip, "false",
+            "ask for compressed answers: fewer bytes for more CPU at both ends; never on loopback");
   table.add("event-source", flags.event_source, "",
             "file:PATH, file:PATH?follow or file:- (standard input): health events as JSON lines");
   table.add("outcomes", flags.outcomes, "", "file for what became of each event, JSON lines; -: standard output");

@@ -23,6 +23,7 @@ struct FaultQuarantineFlags {
   std::string mongo_client_cert_mount_path = "/etc/ssl/mongo-client";
   double kube_api_qps = 0;
   int kube_api_burst = 0;
+  bool kube_api_gzip = false;
   std::string event_source;
   std::string outcomes;
   int workers = 16;

@@ -76,8 +76,8 @@ Result<int> run(const FaultQuarantineFlags& flags, Clock& clock, const std::stop
   NW_TRY_ASSIGN(const auto rules, load_rules(flags));
   NW_TRY_ASSIGN(auto options, quarantine_options(flags, rules));
   telemetry::Metrics metrics;
-  NW_TRY_ASSIGN(const auto cluster,
-                Cluster::open({flags.kubeconfig_path, flags.context, "fault-quarantine"}, metrics, clock, stop));
+  NW_TRY_ASSIGN(const auto cluster, Cluster::open({flags.kubeconfig_path, flags.context, flags.kube_api_gzip, "fault-quarantine"},
+                                                  metrics, clock, stop));
   NW_TRY_ASSIGN(const auto source, events::lines::LinesSource::open(lines, flags.outcomes, clock));
   const auto judge = [&](const events::HealthEvent& event, const kube::Node& node) { return rules.book.judge(event, node); };
   LeaseFlags lease = flags.lease;

@@ -26,6 +26,8 @@ tl::expected<LabelerFlags, FlagExit> read_labeler_flags(std::span<const std::str
             "the first DCGM version of a node needs a Ready DCGM pod");
   table.add("kube-api-qps", flags.kube_api_qps, "5", "node writes per second; 0 means 5, negative means no limit");
   table.add("kube-api-burst", flags.kube_api_burst, "10", "node writes that may go at once after a quiet time; 0 means 10");
+  table.add("kube-api-gzip", flags.kube_api_gzip, "false",
+            "ask for compressed answers: fewer bytes for more CPU at both ends; never on loopback");
   table.add("workers", flags.workers, "16", "nodes worked on at the same time, 1 to 256");
   table.add("context", flags.context, "", "context of the kubeconfig to use; empty means its current-context");
   add_lease_flags(table, flags.lease, "labeler");

@@ -23,6 +23,7 @@ struct LabelerFlags {
   bool require_dcgm_ready_for_bootstrap = true;
   double kube_api_qps = 0;
   int kube_api_burst = 0;
+  bool kube_api_gzip = false;
   int workers = 16;
   std::string context;
   LeaseFlags lease;

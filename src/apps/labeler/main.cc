@@ -44,7 +44,8 @@ Result<labels::LabelerOptions> labeler_options(const LabelerFlags& flags) {
 Result<int> run(const LabelerFlags& flags, Clock& clock, const std::stop_token& stop) {
   NW_TRY_ASSIGN(auto options, labeler_options(flags));
   telemetry::Metrics metrics;
-  NW_TRY_ASSIGN(const auto cluster, Cluster::open({flags.kubeconfig, flags.context, "labeler"}, metrics, clock, stop));
+  NW_TRY_ASSIGN(const auto cluster,
+                Cluster::open({flags.kubeconfig, flags.context, flags.kube_api_gzip, "labeler"}, metrics, clock, stop));
   NW_TRY_ASSIGN(const auto leadership, Leadership::open(flags.lease, "labeler", cluster->client(), clock));
   NodeEvents events(cluster->client(), "labeler", clock);
   options.fence = leadership->fence();

@@ -5,8 +5,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
-#include <sys/eventfd.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,6 +18,9 @@ namespace nodeward::kube {
 namespace {
 
 constexpr std::size_t kMostComplaint = 4096;
+// How often it is looked whether the child has ended; that it prints, or closes what it prints to, is seen at once. A pidfd would
+// tell, but kernels before 5.3 and some sandboxes have none.
+constexpr Duration kLookEvery = 10ms;
 
 class Fd {
  public:
@@ -69,8 +70,8 @@ Result<pid_t> spawn(const ChildCommand& command, int output, int complaint) {
   sigset_t none, all;
   sigemptyset(&none);
   sigfillset(&all);
-  posix_spawnattr_setsigmask(&attributes, &none);     // ours blocks all signals
-  posix_spawnattr_setsigdefault(&attributes, &all);   // ours ignores SIGPIPE
+  posix_spawnattr_setsigmask(&attributes, &none);  // ours blocks all signals
+  posix_spawnattr_setsigdefault(&attributes, &all);  // ours ignores SIGPIPE
   posix_spawnattr_setpgroup(&attributes, 0);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
   pid_t pid = 0;
@@ -96,20 +97,23 @@ bool drain(int fd, std::string& into, std::size_t most) {
   return true;
 }
 
+// It stays to be reaped.
+bool has_ended(pid_t pid) {
+  siginfo_t info{};
+  return waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != 0;
+}
+
 // Until the child has ended; what it left behind and still holds the pipes is not waited for.
-Result<> collect(int process, const Fd& output, const Fd& complaint, const ChildLimits& limits, const std::stop_token& stop,
+Result<> collect(pid_t pid, const Fd& output, const Fd& complaint, const ChildLimits& limits, const std::stop_token& stop,
                  ChildOutput& into) {
-  const Fd stopped(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  const std::stop_callback on_stop(stop, [&] { eventfd_write(stopped.get(), 1); });
   const MonoTime deadline = Clock::real().now() + limits.time;
-  std::array<pollfd, 4> waits = {
-      {{output.get(), POLLIN, 0}, {complaint.get(), POLLIN, 0}, {process, POLLIN, 0}, {stopped.get(), POLLIN, 0}}};
+  std::array<pollfd, 2> waits = {{{output.get(), POLLIN, 0}, {complaint.get(), POLLIN, 0}}};
   while (true) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::real().now()).count();
-    if (left <= 0) return fail(ErrorCode::kTimeout, fmt::format("was not done within {} s", limits.time / 1.0s));
-    poll(waits.data(), waits.size(), static_cast<int>(left));
     if (stop.stop_requested()) return fail(ErrorCode::kCancelled, "was stopped");
-    const bool ended = waits[2].revents != 0;
+    if (Clock::real().now() >= deadline)
+      return fail(ErrorCode::kTimeout, fmt::format("was not done within {} s", limits.time / 1.0s));
+    poll(waits.data(), waits.size(), static_cast<int>(kLookEvery / 1ms));
+    const bool ended = has_ended(pid);
     if (waits[0].fd >= 0 && !drain(output.get(), into.output, limits.output + 1)) waits[0].fd = -1;
     if (waits[1].fd >= 0 && !drain(complaint.get(), into.complaint, kMostComplaint)) waits[1].fd = -1;
     if (into.output.size() > limits.output)
@@ -126,9 +130,8 @@ Result<ChildOutput> run_child(const ChildCommand& command, const ChildLimits& li
   NW_TRY_ASSIGN(const pid_t pid, spawn(command, output.write.get(), complaint.write.get()));
   output.write.reset();
   complaint.write.reset();
-  const Fd process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));  // glibc 2.36 declares pidfd_open() for C only
   ChildOutput result;
-  const auto collected = collect(process.get(), output.read, complaint.read, limits, stop, result);
+  const auto collected = collect(pid, output.read, complaint.read, limits, stop, result);
   if (!collected) kill(-pid, SIGKILL);  // not reaped yet, so the number is still its own
   int status = 0;
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {

@@ -32,6 +32,7 @@ struct ClusterConfig {
   std::filesystem::path ca_file = {};
   std::filesystem::path client_cert_file = {};
   std::filesystem::path client_key_file = {};
+  bool disable_compression = false;  // a kubeconfig's word against asking for gzip
   std::optional<ExecPlugin> exec = {};  // then there is neither token nor client certificate
   std::string source = {};  // "kubeconfig /x/y, context z" or "in-cluster"
 };

@@ -33,8 +33,10 @@ Credentials::Credentials(const ClusterConfig& config, Clock& clock)
 
 Credentials::~Credentials() = default;
 
-Result<std::string> Credentials::authorization(const std::stop_token& stop) {
-  if (exec_ != nullptr) return exec_->current(stop).map([](const auto& credential) { return bearer(credential->token); });
+Result<Authorization> Credentials::authorization(const std::stop_token& stop) {
+  if (exec_ != nullptr) {
+    return exec_->current(stop).map([](const auto& credential) { return Authorization(bearer(credential->token), credential); });
+  }
   const MonoTime now = clock_.now();
   // Whoever finds the token too old takes the turn to read it; the others go on with the old one and do not wait.
   const bool my_turn = state_.with([&](State& state) {
@@ -46,14 +48,11 @@ Result<std::string> Credentials::authorization(const std::stop_token& stop) {
   return token_now();
 }
 
-bool Credentials::reload(const std::string& refused, const std::stop_token& stop) {
-  if (exec_ != nullptr) {
-    const auto credential = exec_->latest();
-    return (credential != nullptr && bearer(credential->token) != refused) || exec_->renew(credential, stop);
-  }
+bool Credentials::reload(const Authorization& refused, const std::stop_token& stop) {
+  if (exec_ != nullptr) return exec_->renew(refused.plugins, stop);
   if (token_file_.empty()) return false;
-  if (token_now() == refused) read_token_file();
-  return token_now() != refused;  // also when another thread read it meanwhile
+  if (token_now() == refused.header) read_token_file();
+  return token_now() != refused.header;  // also when another thread read it meanwhile
 }
 
 std::shared_ptr<const net::Endpoint> Credentials::endpoint() {

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/guarded.h"
+#include "kube/authorization.h"
 #include "kube/config/cluster_config.h"
 #include "net/http.h"
 
@@ -21,7 +22,6 @@ namespace nodeward::kube {
 
 class EndpointFiles;
 class ExecSource;
-struct ExecCredential;
 
 class Credentials {
  public:
@@ -29,10 +29,10 @@ class Credentials {
   ~Credentials();
 
   // "Bearer <token>"; "" when there is no token. Waits for the credential plugin when it has to; only its failures are errors.
-  Result<std::string> authorization(const std::stop_token& stop);
+  Result<Authorization> authorization(const std::stop_token& stop);
   // The server answered 401 to `refused`: true when there are other credentials now. One reading of the file, or one run of the
   // plugin, serves all that were refused meanwhile.
-  bool reload(const std::string& refused, const std::stop_token& stop);
+  bool reload(const Authorization& refused, const std::stop_token& stop);
   // With the newest CA and client certificate; another pointer when they changed. As net's EndpointSource.
   std::shared_ptr<const net::Endpoint> endpoint();
 

@@ -30,7 +30,7 @@ class CredentialsOfAFile : public testing::Test {
 TEST(Credentials, AreEmptyWithoutAToken) {
   FakeClock clock;
   Credentials credentials(ClusterConfig{}, clock);
-  EXPECT_EQ(credentials.authorization({}).value(), "");
+  EXPECT_EQ(credentials.authorization({}).value().header, "");
   EXPECT_FALSE(credentials.reload(credentials.authorization({}).value(), {}));
 }
 
@@ -41,17 +41,17 @@ TEST(Credentials, OfATokenAloneNeverChange) {
   Credentials credentials(config, clock);
   clock.advance(1h);
   EXPECT_FALSE(credentials.reload(credentials.authorization({}).value(), {}));
-  EXPECT_EQ(credentials.authorization({}).value(), "Bearer inline");
+  EXPECT_EQ(credentials.authorization({}).value().header, "Bearer inline");
 }
 
 TEST_F(CredentialsOfAFile, TheFileWinsAndIsReadAgainAfterAMinute) {
   Credentials credentials(config_, clock_);
-  EXPECT_EQ(credentials.authorization({}).value(), "Bearer first");
+  EXPECT_EQ(credentials.authorization({}).value().header, "Bearer first");
   folder_.write("token", "second");
   clock_.advance(59s);
-  EXPECT_EQ(credentials.authorization({}).value(), "Bearer first");
+  EXPECT_EQ(credentials.authorization({}).value().header, "Bearer first");
   clock_.advance(1s);
-  EXPECT_EQ(credentials.authorization({}).value(), "Bearer second");
+  EXPECT_EQ(credentials.authorization({}).value().header, "Bearer second");
 }
 
 TEST_F(CredentialsOfAFile, AReloadSaysWhetherTheTokenChanged) {
@@ -59,7 +59,7 @@ TEST_F(CredentialsOfAFile, AReloadSaysWhetherTheTokenChanged) {
   EXPECT_FALSE(credentials.reload(credentials.authorization({}).value(), {}));
   folder_.write("token", "second");
   EXPECT_TRUE(credentials.reload(credentials.authorization({}).value(), {}));
-  EXPECT_EQ(credentials.authorization({}).value(), "Bearer second");
+  EXPECT_EQ(credentials.authorization({}).value().header, "Bearer second");
   EXPECT_FALSE(credentials.reload(credentials.authorization({}).value(), {}));
 }
 
@@ -75,7 +75,7 @@ TEST_F(CredentialsOfAFile, AFileThatIsGoneOrEmptyKeepsTheOldTokenAndWarnsOnce) {
   for (const char* bad : {"", " \n", "two\nlines"}) {
     folder_.write("token", bad);
     clock_.advance(1min);
-    EXPECT_EQ(credentials.authorization({}).value(), "Bearer first");
+    EXPECT_EQ(credentials.authorization({}).value().header, "Bearer first");
   }
   EXPECT_THAT(testing::internal::GetCapturedStderr(), IsEmpty());
 
@@ -90,7 +90,7 @@ TEST_F(CredentialsOfAFile, AFileThatIsGoneOrEmptyKeepsTheOldTokenAndWarnsOnce) {
 TEST_F(CredentialsOfAFile, AFileThatCannotBeReadLeavesTheInlineToken) {
   std::filesystem::remove(file_);
   Credentials credentials(config_, clock_);
-  EXPECT_EQ(credentials.authorization({}).value(), "Bearer inline");
+  EXPECT_EQ(credentials.authorization({}).value().header, "Bearer inline");
 }
 
 TEST_F(CredentialsOfAFile, ServeManyThreadsWhileTheTokenChanges) {
@@ -101,7 +101,7 @@ TEST_F(CredentialsOfAFile, ServeManyThreadsWhileTheTokenChanges) {
       threads.emplace_back([&] {
         for (int n = 0; n < 200; ++n) {
           clock_.advance(10s);
-          EXPECT_THAT(credentials.authorization({}).value(), testing::AnyOf("Bearer first", "Bearer second"));
+          EXPECT_THAT(credentials.authorization({}).value().header, testing::AnyOf("Bearer first", "Bearer second"));
         }
       });
     }
@@ -109,7 +109,7 @@ TEST_F(CredentialsOfAFile, ServeManyThreadsWhileTheTokenChanges) {
     std::filesystem::rename(next, file_);
   }
   credentials.reload(credentials.authorization({}).value(), {});
-  EXPECT_EQ(credentials.authorization({}).value(), "Bearer second");
+  EXPECT_EQ(credentials.authorization({}).value().header, "Bearer second");
 }
 
 }  // namespace

@@ -51,7 +51,8 @@ void EndpointFiles::read(std::size_t index, const std::optional<Stamp>& stamp) {
     return std::pair(true, false);
   });
   if (changed)
-    telemetry::info("a file was replaced; new connections use what it says now", {{"source", source_}, {"file", file.what}});
+    telemetry::info("a file was replaced; connections are made anew with what it says now",
+                    {{"source", source_}, {"file", file.what}});
   if (warn_now) {
     telemetry::warn("a file cannot be used; what it said before stays in use",
                     {{"source", source_}, {"file", file.what}, {"error", text.error().message}});

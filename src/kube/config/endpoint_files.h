@@ -1,6 +1,6 @@
 // An endpoint whose CA, client certificate and key may be replaced in their files (a projected volume, cert-manager, kubeadm).
-// Each request looks at the files' times, a few microseconds, and reads what is another file or a newer one; the next new
-// connection is made with it. A file that is gone or broken keeps what it said before, and is warned of once until it is good.
+// Each call looks at the files' times, a few microseconds, and reads what is another file or a newer one; the transport makes new
+// connections with it. A file that is gone or broken keeps what it said before, and is warned of once until it is good.
 // Any thread. Private to kube/config.
 #pragma once
 

@@ -29,9 +29,14 @@ std::vector<std::string> environment_of(const ExecPlugin& plugin) {
   return all;
 }
 
+// The values of its environment, those of arguments like --client-secret, and its token.
 std::vector<std::string> secrets_of(const ExecPlugin& plugin, const ExecCredential* credential) {
+  static const std::regex kNamed("--?[a-z-]*(token|passw|secret|key|credential)[a-z-]*", std::regex::icase);
   std::vector<std::string> secrets;
   for (const auto& [name, value] : plugin.env) secrets.push_back(value);
+  for (std::size_t i = 1; i < plugin.args.size(); ++i) {
+    if (std::regex_match(plugin.args[i - 1], kNamed)) secrets.push_back(plugin.args[i]);
+  }
   if (credential != nullptr) secrets.push_back(credential->token);
   return secrets;
 }
@@ -41,6 +46,7 @@ std::vector<std::string> secrets_of(const ExecPlugin& plugin, const ExecCredenti
 std::string without_secrets(std::string_view text, const std::vector<std::string>& secrets) {
   static const std::regex kNamed(R"(((token|passw|secret|key|credential|bearer|authorization)[a-z_-]*["']?\s*[=:]\s*)\S.*)",
                                  std::regex::icase);
+  static const std::regex kUser(R"(://[^/\s]*@)");
   static const std::regex kLong(R"([A-Za-z0-9+_=-]*[0-9][A-Za-z0-9+/_=-]*)");
   text = trimmed(text);
   std::string line(text.substr(0, std::min(text.find_first_of("\r\n"), 4 * kMostShown)));
@@ -48,6 +54,7 @@ std::string without_secrets(std::string_view text, const std::vector<std::string
     if (secret.size() < kLeastSecret) continue;
     for (auto at = line.find(secret); at != line.npos; at = line.find(secret, at)) line.replace(at, secret.size(), "***");
   }
+  line = std::regex_replace(line, kUser, "://***@");
   line = std::regex_replace(line, kNamed, "$1***");
   std::string out;
   auto from = line.cbegin();

@@ -17,7 +17,7 @@ namespace nodeward::kube {
 Result<ExecCredential> run_plugin(const ExecPlugin& plugin, const ChildLimits& limits, const std::stop_token& stop);
 
 // The first line of `text`, shortened, with *** for the `secrets` and for what looks like one: a value after "token=",
-// "password:" and the like, and long words of letters and digits.
+// "password:" and the like, user and password of a URL, and long words of letters and digits.
 std::string without_secrets(std::string_view text, const std::vector<std::string>& secrets);
 
 }  // namespace nodeward::kube

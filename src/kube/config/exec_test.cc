@@ -147,6 +147,7 @@ TEST(WithoutSecrets, KeepsTheFirstLineAndBlotsOutWhatMayBeOne) {
   EXPECT_EQ(without_secrets("Authorization: Bearer abc", {}), "Authorization: ***");
   EXPECT_EQ(without_secrets("key AKIAIOSFODNN7EXAMPLE is unknown", {}), "key *** is unknown");
   EXPECT_EQ(without_secrets("got eyJhbGciOiJSUzI1NiIs.eyJpc3MiOiJrdWJlcm5ldGVz.x", {}), "got ***.***.x");
+  EXPECT_EQ(without_secrets("dial http://me:hunter2@proxy:3128: refused", {}), "dial http://***@proxy:3128: refused");
   EXPECT_EQ(without_secrets("a\tb\x1b[0m", {}), "a b [0m");
   EXPECT_EQ(without_secrets(std::string(1000, 'x'), {}), std::string(200, 'x') + "...");
 }
@@ -307,10 +308,10 @@ TEST(R31Exec, PlainIsRunFromItsFolderAndItsWordsGoToTheLog) {
   const auto first = credentials.authorization({});
   const std::string log = testing::internal::GetCapturedStderr();
   ASSERT_TRUE(first) << first.error().message;
-  EXPECT_THAT(*first, testing::StartsWith("Bearer exec-"));
-  EXPECT_THAT(log, AllOf(HasSubstr("refreshing for profile gpu"), Not(HasSubstr(first->substr(7)))));
+  EXPECT_THAT(first->header, testing::StartsWith("Bearer exec-"));
+  EXPECT_THAT(log, AllOf(HasSubstr("refreshing for profile gpu"), Not(HasSubstr(first->header.substr(7)))));
   clock.advance(30s);
-  EXPECT_EQ(credentials.authorization({}).value(), *first);
+  EXPECT_EQ(credentials.authorization({}).value().header, first->header);
 }
 
 TEST(R31Exec, AHelperThatIsNotInstalledIsNamedWithTheHint) {
@@ -333,28 +334,99 @@ TEST(R31Exec, OutputOfAnotherVersionIsRefusedWithBoth) {
               AllOf(HasSubstr("client.authentication.k8s.io/v1alpha1,"), HasSubstr("asks for client.authentication.k8s.io/v1;")));
 }
 
-TEST_F(Plugin, R31ACertificateIsPutIntoTheEndpointAndReplaced) {
-  Json output = parse_json(read_file(kFolder / "exec-output-cert.json").value()).value();
-  output["status"]["clientCertificateData"] = certificate();
-  output["status"]["clientKeyData"] = kKey;
-  folder_.write("out", to_text(output));
-  FakeClock clock;
-  Credentials credentials(config_of("cat '" + (folder_.path() / "out").string() + "'").value(), clock);
-  EXPECT_EQ(credentials.endpoint()->client_cert_pem, "");
-  EXPECT_EQ(credentials.authorization({}).value(), "");
-  const auto first = credentials.endpoint();
+// The kubeconfig and the helper as they stand, beside each other in another folder; the helper notes each run besides.
+TEST(R31Exec, PlainIsRunOncePerLifeOfItsTokenWhoeverAsks) {
+  TempFolder folder;
+  const std::filesystem::path runs = folder.path() / "runs";
+  const auto helper = folder.write("exec-token.sh",
+                                   read_file(kFolder / "exec-token.sh").value() + "\necho run >> '" + runs.string() + "'\n");
+  std::filesystem::permissions(helper, std::filesystem::perms::owner_all);
+  const auto config = load_kubeconfig(folder.write("config", read_file(kFolder / "exec-plain.yaml").value()));
+  ASSERT_TRUE(config) << config.error().message;
+  const auto count = [&] { return split(read_file(runs).value(), '\n').size() - 1; };
+  FakeClock clock(std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()));
+  testing::internal::CaptureStderr();
+  Credentials credentials(*config, clock);
+  {
+    std::latch all(20);
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 20; ++i) {
+      threads.emplace_back([&] {
+        all.arrive_and_wait();
+        EXPECT_TRUE(credentials.authorization({}));
+      });
+    }
+  }
+  clock.advance(40s);
+  for (int i = 0; i < 100; ++i) EXPECT_TRUE(credentials.authorization({}));
+  EXPECT_EQ(count(), 1u);
+  clock.advance(5min);
+  EXPECT_TRUE(credentials.authorization({}));
+  EXPECT_EQ(count(), 2u);
+  testing::internal::GetCapturedStderr();
+}
+
+class PluginOfCertificates : public Plugin {
+ protected:
+  PluginOfCertificates() {
+    output_["status"]["clientKeyData"] = kKey;
+    print("");
+  }
+  // What it prints from now on.
+  void print(const std::string& before_the_certificate, const std::string& token = "") {
+    output_["status"]["clientCertificateData"] = before_the_certificate + certificate();
+    if (!token.empty()) output_["status"]["token"] = token;
+    folder_.write("out", to_text(output_));
+  }
+  std::size_t runs() const { return split(read_file(folder_.path() / "runs").value(), '\n').size() - 1; }
+  std::string at(const char* name) const { return "'" + (folder_.path() / name).string() + "'"; }
+  Authorization sent() { return credentials_.authorization({}).value(); }
+
+  Json output_ = parse_json(read_file(kFolder / "exec-output-cert.json").value()).value();
+  FakeClock clock_;
+  Credentials credentials_{config_of("echo run >> " + at("runs") + "; cat " + at("out")).value(), clock_};
+};
+
+TEST_F(PluginOfCertificates, R31ACertificateIsPutIntoTheEndpointAndReplaced) {
+  EXPECT_EQ(credentials_.endpoint()->client_cert_pem, "");
+  EXPECT_EQ(sent().header, "");
+  const auto first = credentials_.endpoint();
   EXPECT_EQ(first->client_cert_pem, certificate());
   EXPECT_EQ(first->client_key_pem, kKey);
-  EXPECT_EQ(credentials.endpoint(), first);
+  EXPECT_EQ(credentials_.endpoint(), first);
 
-  clock.advance(1min);
-  EXPECT_FALSE(credentials.reload("", {}));  // a 401, but the plugin prints the same
-  EXPECT_EQ(credentials.endpoint(), first);
-  output["status"]["clientCertificateData"] = "# renewed\n" + certificate();
-  folder_.write("out", to_text(output));
-  clock.advance(1min);
-  EXPECT_TRUE(credentials.reload("", {}));
-  EXPECT_EQ(credentials.endpoint()->client_cert_pem, "# renewed\n" + certificate());
+  clock_.advance(1min);
+  EXPECT_FALSE(credentials_.reload(sent(), {}));  // a 401, but the plugin prints the same
+  EXPECT_EQ(credentials_.endpoint(), first);
+  print("# renewed\n");
+  clock_.advance(1min);
+  EXPECT_TRUE(credentials_.reload(sent(), {}));
+  EXPECT_EQ(credentials_.endpoint()->client_cert_pem, "# renewed\n" + certificate());
+}
+
+TEST_F(PluginOfCertificates, R31ALate401OfTheOldCertificateIsNoRefusalOfTheNewOne) {
+  const Authorization early = sent(), late = sent();
+  print("# renewed\n");
+  clock_.advance(1min);
+  EXPECT_TRUE(credentials_.reload(early, {}));
+  EXPECT_EQ(runs(), 2u);
+  clock_.advance(1min);  // long enough for another run
+  EXPECT_TRUE(credentials_.reload(late, {}));
+  EXPECT_EQ(runs(), 2u);
+  EXPECT_FALSE(credentials_.reload(sent(), {}));
+  EXPECT_EQ(runs(), 3u);
+}
+
+// The transport ends streams for another endpoint, not for another pointer to the same.
+TEST_F(PluginOfCertificates, R32AnotherTokenBesideTheSameCertificateIsTheSameEndpoint) {
+  print("", "one");
+  EXPECT_EQ(sent().header, "Bearer one");
+  const net::Endpoint first = *credentials_.endpoint();
+  print("", "two");
+  clock_.advance(1min);
+  EXPECT_TRUE(credentials_.reload(sent(), {}));
+  EXPECT_EQ(sent().header, "Bearer two");
+  EXPECT_EQ(*credentials_.endpoint(), first);
 }
 
 }  // namespace

@@ -46,6 +46,13 @@ TEST_F(InCluster, PutsAnIpv6HostInBrackets) {
   EXPECT_EQ(load()->endpoint.origin, "https://[fd00:10:96::1]:443");
 }
 
+TEST_F(InCluster, GoesThroughTheEnvironmentsProxyUnlessNoProxyNamesTheServer) {
+  env_["HTTPS_PROXY"] = "http://proxy:3128";
+  EXPECT_EQ(load()->endpoint.proxy, "http://proxy:3128");
+  env_["NO_PROXY"] = "10.0.0.0/16";
+  EXPECT_EQ(load()->endpoint.proxy, "");
+}
+
 TEST_F(InCluster, SaysWhatToDoOutsideACluster) {
   env_.erase("KUBERNETES_SERVICE_PORT");
   const auto config = load();

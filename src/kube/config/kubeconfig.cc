@@ -39,6 +39,7 @@ Result<> read_cluster(const Section& cluster, const EnvLookup& env, ClusterConfi
   config.path_prefix = std::move(server->path_prefix);
   NW_TRY_ASSIGN(config.endpoint.tls_server_name, cluster.text("tls-server-name"));
   NW_TRY_ASSIGN(config.endpoint.insecure, cluster.flag("insecure-skip-tls-verify"));
+  NW_TRY_ASSIGN(config.disable_compression, cluster.flag("disable-compression"));
   if (config.endpoint.insecure) {
     for (const char* field : {"certificate-authority-data", "certificate-authority"}) {
       if (cluster.has(field))

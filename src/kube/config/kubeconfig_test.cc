@@ -259,6 +259,13 @@ contexts: [{name: a, context: {cluster: a, user: u}}, {name: b, context: {cluste
               AllOf(HasSubstr("cluster \"c\": proxy-url: "), Not(HasSubstr("hunter2"))));
 }
 
+TEST_F(Kubeconfig, SaysWhetherAnswersMayBeCompressed) {
+  EXPECT_FALSE(load({})->disable_compression);
+  EXPECT_TRUE(load({.cluster = "{server: a, disable-compression: true}"})->disable_compression);
+  EXPECT_THAT(refusal({.cluster = "{server: a, disable-compression: perhaps}"}),
+              HasSubstr("cluster \"c\": disable-compression: must be true or false"));
+}
+
 TEST_F(Kubeconfig, TakesAUserWithNothingAsAnonymous) {
   EXPECT_EQ(load({.user = "{}"})->token, "");
   EXPECT_EQ(load({.user = "null"})->token, "");

@@ -3,15 +3,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <string>
 #include <vector>
 
 #include "base/fake_clock.h"
+#include "kube/client.h"
 #include "kube/config/credentials.h"
 #include "kube/config/exec_plugin.h"
 #include "kube/config/in_cluster.h"
 #include "kube/config/kubeconfig.h"
 #include "kube/config/temp_folder.h"
+#include "net/curl_transport.h"
+#include "net/test_server.h"
+#include "net/test_tls_server.h"
 
 namespace nodeward::kube {
 namespace {
@@ -68,6 +73,10 @@ TEST_F(Secrets, AreInNoMessageAndNoLogLine) {
       R"(echo '{"kind":"ExecCredential","apiVersion":")" + marker_ + R"("}')",
       R"(echo '{"kind":"ExecCredential","apiVersion":"v","status":{"token":")" + marker_ + R"( x"}}')",
       R"(echo '{"kind":"ExecCredential","apiVersion":"v","status":{"token":"t","expirationTimestamp":")" + marker_ + R"("}}')"};
+  note(run_plugin({.api_version = "v",
+                   .command = "sh",
+                   .args = {"-c", "echo \"unknown flag $0 $1\" >&2; exit 1", "--client-secret", marker_}},
+                  {}, {}));
   for (const std::string& script : scripts) {
     note(run_plugin({.api_version = "v", .command = "sh", .args = {"-c", script}, .env = {{"SECRET", marker_}}}, {}, {}));
   }
@@ -80,13 +89,53 @@ TEST_F(Secrets, AreInNoMessageAndNoLogLine) {
   config.ca_file = config.token_file = folder_.write("both", marker_ + " x");
   Credentials credentials(config, clock_);
   EXPECT_EQ(credentials.endpoint()->ca_pem, marker_);
-  EXPECT_FALSE(credentials.reload("Bearer " + marker_, {}));
+  EXPECT_FALSE(credentials.reload(Authorization("Bearer " + marker_), {}));
 
   said_ += testing::internal::GetCapturedStderr();
   EXPECT_EQ(said_.find(marker_), said_.npos) << said_;
   EXPECT_EQ(said_.find("accepted"), said_.npos) << said_;
   EXPECT_THAT(said_, testing::HasSubstr("have ***"));
   EXPECT_GT(failures_, 30);
+}
+
+// Whatever becomes of a request that carries a token, over connections that have a key and a proxy's password.
+TEST_F(Secrets, AreInNoMessageOfARequestThatFails) {
+  net::TlsServer tls(net::make_certificate("server", "IP:127.0.0.1", &net::ca()));
+  net::TestServer breaks([](net::Connection& connection) { connection.request(); });
+  net::TestServer refuses([](net::Connection& connection) {
+    connection.request();
+    connection.answer("who are you?", "401 Unauthorized");
+  });
+  net::TestServer garbles([](net::Connection& connection) {
+    connection.request();
+    connection.write("no HTTP\r\n\r\n");
+  });
+  const std::string user = "u:" + marker_ + "@";
+  const net::Endpoint endpoints[] = {
+      {.origin = "http://127.0.0.1:1"},
+      {.origin = breaks.origin()},
+      {.origin = refuses.origin()},
+      {.origin = garbles.origin()},
+      {.origin = tls.origin()},
+      {.origin = tls.origin(), .ca_pem = marker_},
+      {.origin = tls.origin(), .client_cert_pem = marker_, .client_key_pem = marker_, .insecure = true},
+      {.origin = tls.origin(), .client_cert_pem = net::ca().certificate_pem(), .client_key_pem = marker_, .insecure = true},
+      {.origin = tls.origin(), .proxy = "http://" + user + "127.0.0.1:1"},
+      {.origin = tls.origin(), .proxy = "socks5h://" + user + breaks.origin().substr(std::strlen("http://"))},
+      {.origin = tls.origin(), .proxy = "https://" + user + garbles.origin().substr(std::strlen("http://"))},
+      {.origin = "http://a.test", .proxy = "http://" + user + refuses.origin().substr(std::strlen("http://"))},
+      {.origin = "nonsense://" + user},
+  };
+  testing::internal::CaptureStderr();
+  for (const net::Endpoint& endpoint : endpoints) {
+    const auto transport = net::make_curl_transport(endpoint);
+    Client client(*transport, {.authorization = [this](const auto&) { return "Bearer " + marker_; }}, clock_);
+    note(client.send({.method = "PATCH", .path = "/api/v1/nodes/a", .body = "{}", .connect = 100ms}, {}));
+    note(client.open({.path = "/api/v1/nodes?watch=true", .connect = 100ms}, {}));
+  }
+  said_ += testing::internal::GetCapturedStderr();
+  EXPECT_EQ(said_.find(marker_), said_.npos) << said_;
+  EXPECT_EQ(said_.find("accepted"), said_.npos) << said_;
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ class R32 : public testing::Test {
   std::unique_ptr<Credentials> credentials_;
   Client client_{transport_,
                  {.authorization = [this](const std::stop_token& stop) { return credentials_->authorization(stop); },
-                  .reload_credentials = [this](const std::string& refused,
+                  .reload_credentials = [this](const Authorization& refused,
                                                const std::stop_token& stop) { return credentials_->reload(refused, stop); }},
                  clock_};
 
@@ -93,7 +93,7 @@ TEST_F(R32, AFileMissingOrEmptyForTwoSecondsKeepsTheOldTokenAndIsWarnedOfOnce) {
   }
   mount("empty", "");
   for (int i = 0; i < 8; ++i) {
-    credentials_->reload("Bearer tok-1", {});  // read now, not in a minute
+    credentials_->reload(Authorization("Bearer tok-1"), {});  // read now, not in a minute
     ASSERT_TRUE(ask());
     clock_.advance(250ms);
   }
