@@ -1,6 +1,6 @@
 # Every way to build and test; each recipe is one script or one preset. `make` alone prints this list.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo demo-real test test-long asan tsan conformance fuzz-smoke bench lint format clean
+.PHONY: help setup build demo demo-real test test-long asan tsan switched-off conformance fuzz-smoke bench lint format clean
 
 help:         ## Print this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -21,6 +21,8 @@ asan: setup   ## All tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@scripts/test.sh --preset asan
 tsan: setup   ## All tests under ThreadSanitizer
 	@scripts/test.sh --preset tsan
+switched-off: setup  ## Switch mechanisms off, one by one: a test has to fail each time (ONLY=R13: some of them)
+	@scripts/switched-off.sh $(ONLY)
 conformance: setup  ## The CEL specification's own cases; the last line is the sum
 	@scripts/conformance.sh
 fuzz-smoke: setup   ## Each fuzzer for 15 s under ASan and UBSan (clang-16)

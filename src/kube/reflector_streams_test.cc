@@ -32,6 +32,15 @@ TEST(ReflectorR33, NothingIsCompleteBeforeTheFirstBookmarkAndTheWatchResumesFrom
   EXPECT_EQ(script.asked(), (Words{kStreaming, watch_from(230)}));
 }
 
+TEST(ReflectorR33, ABookmarkWithoutTheMarkIsNotTheEndOfTheList) {
+  Script script(true);
+  const std::string bookmark = line("BOOKMARK", R"({"kind":"Node","metadata":{"resourceVersion":"3"}})");
+  script.answers = {Answer({{line("ADDED", node("a", 1)) + bookmark}, {line("ADDED", node("b", 4)) + initial_end(5), 1s}})};
+  script.play();
+  EXPECT_EQ(script.seen.words, (Words{"begin", "+a", "+b", "end 5"}));
+  EXPECT_EQ(script.asked(), (Words{kStreaming, watch_from(5)}));
+}
+
 TEST(ReflectorR33, AServerThatRefusesTheOptionIsListedInPagesAtOnceAndForGood) {
   for (const int status : {400, 422}) {
     Script script(true);

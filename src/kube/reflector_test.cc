@@ -232,6 +232,26 @@ TEST(Client, SendsCredentialsAndReadsThemAnewAtA401) {
   EXPECT_EQ(transport.requests()[1].headers[1].name, "Impersonate-User");
 }
 
+TEST(Client, OpensAStreamAnewWithOtherCredentialsAtA401) {
+  std::string token = "Bearer old";
+  Script script;
+  Client client(script,
+                {.authorization = [&](const std::stop_token&) { return token; },
+                 .reload_credentials =
+                     [&](const Authorization& refused, const std::stop_token&) {
+                       token = "Bearer new";
+                       return refused.header != token;
+                     }},
+                script.clock);
+  script.answers = {answer(401, ""), list(7, {}), answer(401, ""), answer(401, "")};
+  const auto stream = client.open({.path = "/api"}, {});
+  ASSERT_TRUE(stream) << stream.error().message;
+  ASSERT_EQ(script.requests.size(), 2U);
+  EXPECT_EQ(script.requests[1].headers.back().value, "Bearer new");
+  EXPECT_EQ(client.open({.path = "/api"}, {}).error().code, ErrorCode::kUnauthorized) << "there are no other credentials";
+  EXPECT_EQ(script.requests.size(), 3U);
+}
+
 TEST(Client, SendsNothingWithoutTheCredentialsThatItIsToHave) {
   FakeClock clock;
   net::ScriptedTransport transport([](const net::Request&) -> Result<net::Response> { return net::Response{200, {}, "{}"}; });

@@ -64,6 +64,24 @@ TEST(LineSplitter, CutsTheSameLinesHoweverTheBytesArrive) {
   }
 }
 
+TEST(LineSplitter, TheEndOfTheStreamEndsAWholeLineAndDropsHalfALine) {
+  const auto lines_of = [](std::string_view text) {
+    LineSplitter splitter;
+    std::vector<std::string> lines;
+    const auto on_line = [&](std::string_view line) -> Result<> {
+      lines.emplace_back(line);
+      return {};
+    };
+    EXPECT_TRUE(splitter.feed(text, on_line));
+    EXPECT_TRUE(splitter.finish(on_line));
+    return lines;
+  };
+  EXPECT_EQ(lines_of("{\"a\":1}\n{\"b\":\"}\"}"), (std::vector<std::string>{R"({"a":1})", R"({"b":"}"})"}));
+  for (const char* const half : {"{", "{\"b\":2", "{\"b\":\"}", "{\"b\":{}", ""}) {
+    EXPECT_EQ(lines_of(std::string("{\"a\":1}\n") + half), (std::vector<std::string>{R"({"a":1})"})) << half;
+  }
+}
+
 TEST(LineSplitter, ALineWithoutEndIsRefused) {
   LineSplitter splitter;
   const std::string megabyte(1 << 20, 'x');

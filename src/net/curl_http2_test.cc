@@ -107,6 +107,25 @@ TEST(R12, WhereNobodyListensNothingWasSent) {
   EXPECT_EQ(make_curl_transport({.origin = origin})->send(patch(), {}).error().code, ErrorCode::kUnreachable);
 }
 
+TEST(CurlTransport, OverHttp2EachStreamHasAConnectionOfItsOwn) {
+  std::atomic<int> asked = 0;
+  TestH2Server server([&](H2Connection& connection) {
+    while (const std::uint32_t stream = connection.request()) {
+      if (++asked <= 2) {
+        connection.begin(stream);
+      } else {
+        connection.answer(stream, "ok");
+      }
+    }
+  });
+  const auto transport = make_curl_transport(server.endpoint());
+  const auto one = transport->open({.path = "/watch"}, {});
+  const auto other = transport->open({.path = "/watch"}, {});
+  ASSERT_TRUE(one && other);
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(transport->send(patch(), {}));
+  EXPECT_EQ(server.connections(), 3U) << "one for each stream, and one for all the rest";
+}
+
 // ---- R08 -------------------------------------------------------------------------------------------------------------------
 
 // Silence is short, and the answer comes in any case: a slow machine makes no connection dead.

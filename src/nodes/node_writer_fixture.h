@@ -86,6 +86,16 @@ class NodeWriterAnswers : public ::testing::Test {
     return verbs;
   }
   int slept_ = 0;
+  // Answers after which the same may work in a while.
+  const std::vector<Result<Response>> passing_ = {status(401, "Unauthorized"),
+                                                  status(408, "Timeout"),
+                                                  status(429, "TooManyRequests"),
+                                                  status(500, "InternalError"),
+                                                  status(503, "ServiceUnavailable"),
+                                                  status(504, "Timeout"),
+                                                  fail(ErrorCode::kUnreachable, "connection refused"),
+                                                  fail(ErrorCode::kUnavailable, "connection reset"),
+                                                  fail(ErrorCode::kTimeout, "no answer")};
 };
 using Verbs = std::vector<std::string>;
 

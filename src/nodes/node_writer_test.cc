@@ -86,13 +86,16 @@ TEST_F(NodeWriterAnswers, FiveConflictsInARowGoBackIntoTheQueue) {
 
 TEST_F(NodeWriterAnswers, A401BacksOffUpToHalfAMinute) {
   watch_shows(node_json(5));
+  std::vector<Duration> waits;
   for (int i = 0; i < 12; ++i) {
     script_.emplace_back(status(401, "Unauthorized"));
-    const Outcome outcome = apply();
-    EXPECT_GT(wait_of(outcome), 0s);
-    EXPECT_LE(wait_of(outcome), 30s);
-    clock_.advance(wait_of(outcome));
+    waits.push_back(wait_of(apply()));
+    EXPECT_GT(waits.back(), 0s);
+    EXPECT_LE(waits.back(), 30s);
+    clock_.advance(waits.back());
   }
+  EXPECT_LE(waits.front(), 1s);
+  EXPECT_GE(waits.back(), 20s);
 }
 
 TEST_F(NodeWriterAnswers, A429WaitsAsLongAsTheServerSaysAndSendsNothingMeanwhile) {
@@ -133,6 +136,48 @@ TEST_F(NodeWriterAnswers, A429WithoutRetryAfterBacksOffExponentially) {
     before = wait;
     clock_.advance(wait);
   }
+}
+
+TEST_F(NodeWriterAnswers, A429OfOneNodeHoldsUpNoOther) {
+  watch_shows(node_json(5));
+  watch_shows(R"({"metadata":{"name":"n2","resourceVersion":"5"}})");
+  script_ = {status(429, "TooManyRequests", {{"retry-after", "120"}}),
+             Response{200, {}, R"({"metadata":{"name":"n2","resourceVersion":"6"}})"}};
+  EXPECT_EQ(wait_of(apply()), 2min);
+  EXPECT_TRUE(std::holds_alternative<Written>(writer_->apply(NodeName{"n2"}, label_wanted, {})));
+}
+
+TEST_F(NodeWriterAnswers, WhatPassesIsTriedAgainForEver) {
+  watch_shows(node_json(5));
+  for (int round = 0; round < 20; ++round) {
+    for (const auto& failure : passing_) {
+      script_ = {failure};
+      const Outcome outcome = apply(taint_wanted);
+      ASSERT_TRUE(std::holds_alternative<Later>(outcome)) << "round " << round;
+      EXPECT_LE(wait_of(outcome), 72s);
+      clock_.advance(wait_of(outcome));
+    }
+  }
+  script_ = {ok(6, "{}", R"([{"key":"ours","value":"x","effect":"NoSchedule"}])")};
+  EXPECT_TRUE(std::holds_alternative<Written>(apply(taint_wanted)));
+  EXPECT_EQ(verbs(), Verbs(20 * passing_.size() + 1, "PATCH"));
+}
+
+TEST_F(NodeWriterAnswers, AReadThatFailsOnTheWayLosesNothing) {
+  watch_shows(node_json(5));
+  script_ = {status(500, "InternalError")};
+  clock_.advance(wait_of(apply()));
+  for (const auto& failure : passing_) {
+    script_ = {failure};
+    const Outcome outcome = apply();
+    ASSERT_TRUE(std::holds_alternative<Later>(outcome));
+    clock_.advance(wait_of(outcome));
+  }
+  script_ = {Response{200, {}, node_json(5)}, ok(6)};
+  EXPECT_TRUE(std::holds_alternative<Written>(apply()));
+  Verbs wanted(passing_.size() + 3, "GET");
+  wanted.front() = wanted.back() = "PATCH";
+  EXPECT_EQ(verbs(), wanted);
 }
 
 TEST_F(NodeWriterAnswers, OverloadHalvesTheRequestsInFlight) {

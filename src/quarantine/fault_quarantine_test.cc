@@ -211,7 +211,7 @@ TEST_F(FaultQuarantineLoop, AnUnreadableEventIsCountedAndPassed) {
   EXPECT_THAT(statuses(), ElementsAre("Quarantined"));
 }
 
-TEST_F(FaultQuarantineLoop, NamesThatCannotBeNodesAreFinalAtOnceAndNeverAsked) {
+TEST_F(FaultQuarantineLoop, NamesOfNoNodeAreFinalAndNeverAsked) {
   std::vector<HealthEvent> events;
   for (const std::string& line : split(read_file(NW_SOURCE_DIR "/tests/data/events/names.jsonl").value(), '\n')) {
     if (line.empty()) continue;
@@ -226,6 +226,14 @@ TEST_F(FaultQuarantineLoop, NamesThatCannotBeNodesAreFinalAtOnceAndNeverAsked) {
     EXPECT_EQ(outcome.decision, "node-not-found") << arrived.event.node_name;
   EXPECT_EQ(errors("get_node_cache_error"), 8);
   EXPECT_THAT(verbs(), IsEmpty());
+}
+
+TEST_F(FaultQuarantineLoop, ANameThatNoNodeCanHaveIsFinalAtOnce) {
+  HealthEvent event = example_event("fatal-gpu0");
+  event.node_name = "GPU-A-001";
+  give(deliveries({event}));
+  EXPECT_EQ(run_to_the_end(), 0U);           // the clock stands still
+  EXPECT_EQ(source_->settled()[0].second.decision, "node-not-found");
 }
 
 TEST_F(FaultQuarantineLoop, AnUnknownNodeIsWaitedForAMinute) {
@@ -292,6 +300,13 @@ TEST_F(FaultQuarantineLoop, NoEventIsDismissedWhileTheNodesCannotBeRead) {
   api_.hide_nodes(false);
   for (int i = 0; i < 1000 && source_->settled().size() < 2; ++i) pass(1s);
   EXPECT_THAT(statuses(), ElementsAre("Quarantined", "Quarantined"));
+}
+
+TEST_F(FaultQuarantineLoop, BeforeTheNodesAreReadNoNodeIsUnknown) {
+  api_.cannot_be_read_until(clock_, clock_.now() + 150s);    // longer than an unknown node is waited for
+  give(examples({"fatal-gpu0"}));
+  EXPECT_EQ(run_through_time(), 0U);
+  EXPECT_THAT(statuses(), ElementsAre("Quarantined"));
 }
 
 TEST_F(FaultQuarantineLoop, AWriteThatIsNotAllowedIsReportedAndLeft) {

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "net/http.h"
 
@@ -39,6 +40,7 @@ class MemoryApi final : public net::Transport {
   Json node(const std::string& name) const;
   void intercept(Intercept answer);
   void hide_nodes(bool hidden);              // watches break, lists and new watches fail
+  void cannot_be_read_until(const Clock& clock, MonoTime time);
   std::vector<net::Request> writes() const;  // every request about a single node
 
   Result<net::Response> send(const net::Request& request, const std::stop_token& stop) override;
@@ -55,8 +57,8 @@ class MemoryApi final : public net::Transport {
   std::map<std::string, Json> nodes_;
   std::vector<std::string> lines_;           // of the watch, all there ever were; the n-th made version n + 1
   Intercept intercept_ = [](const net::Request&) { return std::nullopt; };
+  std::function<bool()> readable_ = [] { return true; };
   std::vector<net::Request> writes_;
-  bool hidden_ = false;
 };
 
 // Lines from `next` on, as they are told; or a list, whole.
@@ -69,9 +71,9 @@ class MemoryApi::Feed final : public net::Stream {
   Result<std::optional<std::string>> read(Duration, const std::stop_token& stop) override {
     if (!next_) return std::exchange(whole_, std::nullopt);
     std::unique_lock lock(api_.mutex_);
-    const auto comes = [&] { return api_.hidden_ || api_.lines_.size() > *next_; };
+    const auto comes = [&] { return !api_.readable_() || api_.lines_.size() > *next_; };
     if (!api_.told_.wait(lock, stop, comes)) return fail(ErrorCode::kCancelled, "stopped");
-    if (api_.hidden_) return fail(ErrorCode::kUnavailable, "broken");
+    if (!api_.readable_()) return fail(ErrorCode::kUnavailable, "broken");
     return api_.lines_[(*next_)++];
   }
 
@@ -118,8 +120,13 @@ inline void MemoryApi::intercept(Intercept answer) {
 
 inline void MemoryApi::hide_nodes(bool hidden) {
   const std::lock_guard lock(mutex_);
-  hidden_ = hidden;
+  readable_ = [hidden] { return !hidden; };
   told_.notify_all();
+}
+
+inline void MemoryApi::cannot_be_read_until(const Clock& clock, MonoTime time) {
+  const std::lock_guard lock(mutex_);
+  readable_ = [&clock, time] { return clock.now() >= time; };
 }
 
 inline std::vector<net::Request> MemoryApi::writes() const {
@@ -168,8 +175,8 @@ inline Result<net::Response> MemoryApi::send(const net::Request& request, const 
 
 inline Result<std::unique_ptr<net::Stream>> MemoryApi::open(const net::Request& request, const std::stop_token&) {
   const std::lock_guard lock(mutex_);
+  if (!readable_()) return fail(ErrorCode::kUnreachable, "connection refused");
   constexpr std::string_view kFrom = "resourceVersion=";
-  if (hidden_) return fail(ErrorCode::kUnreachable, "no way");
   if (request.path.find("sendInitialEvents") != std::string::npos) return std::make_unique<Declined>();
   if (request.path.find("watch=") == std::string::npos) return std::make_unique<Feed>(*this, list());
   return std::make_unique<Feed>(*this, std::stoul(request.path.substr(request.path.find(kFrom) + kFrom.size())));
