@@ -175,6 +175,7 @@ TEST_F(FaultQuarantineBadInput, AValueThatCannotBeIsRefusedBeforeAnyWrite) {
     expect_nothing_written();
   }
   expect_sentence({"--no-such-flag"}, 2, HasSubstr("no-such-flag"));
+  expect_sentence({"--circuit-breaker-enabled", "false", "--print-only"}, 2, HasSubstr("--circuit-breaker-enabled=false"));
   expect_sentence({"--version"}, 0, fmt::format("fault-quarantine {}\n", version()));
 }
 

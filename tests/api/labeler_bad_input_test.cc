@@ -123,6 +123,13 @@ TEST_F(LabelerBadInput, WhatGosFlagPackageRefusesExitsTwo) {
   }
 }
 
+TEST_F(LabelerBadInput, NoWordBetweenTheFlagsHidesThatNothingIsToBeWritten) {
+  LabelerProcess labeler = run({kubeconfig_flag(), "--leader-elect", "false", "--print-only"});
+  EXPECT_EQ(labeler.wait_for_exit(), 2);
+  EXPECT_THAT(labeler.output(), testing::StartsWith("\"false\" is no flag; it and what follows would be ignored"));
+  expect_nothing_written(labeler);
+}
+
 TEST_F(LabelerBadInput, HelpAndVersionExitZero) {
   for (const char* flag : {"--help", "-h"}) {
     LabelerProcess labeler = run({flag});
