@@ -110,6 +110,7 @@ TEST_F(LabelerPrintOnly, SaysWhatWouldChangeNodeByNodeAndWritesNothing) {
                   "gpu-b-002: driver.installed true -> (none) (no driver pod), "
                   "dcgm-bootstrap-completed (none) -> true (the node has a DCGM version)",
                   "zz-witness: nothing to change"));
+  EXPECT_EQ(labeler().log_of("labeler starts; print-only: nothing is written").size(), 1U);
   EXPECT_EQ(writes_so_far(), 0);
   EXPECT_TRUE(labeler().audit().empty());
 }
