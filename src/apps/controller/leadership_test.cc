@@ -256,7 +256,8 @@ TEST(HealthOfAController, AStandbyIsReadyAndSaysThatItStandsBy) {
   controller.state = {true, "ok"};
   EXPECT_EQ(health.ready().status, 200) << "its caches are warm, so it can take over at once";
   EXPECT_EQ(health.ready().body, "stands by: the lease is held by nobody yet\nok");
-  EXPECT_EQ(health.metrics(), metrics.text());
+  metrics.gauge("labeler_nodes_cached", "Nodes in the cache.").set(3);
+  EXPECT_THAT(health.metrics(), HasSubstr("\nlabeler_nodes_cached 3\n"));
   EXPECT_EQ(controller.refreshed, 1) << "before each scrape";
 }
 
