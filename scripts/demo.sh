@@ -4,6 +4,10 @@
 . "$(dirname "${BASH_SOURCE[0]}")/env.sh"
 unset KUBECONFIG
 
+if [ "${1:-}" = --nodes ] && ! { [[ ${2:-} =~ ^[1-9][0-9]{0,5}$ ]] && [ "$2" -le 100000 ]; }; then
+  say "NODES=${2:-}: a number from 1 to 100000"
+  exit 2
+fi
 "$NW_ROOT/scripts/build.sh" release labeler fault-quarantine demo >&2
 case " $* " in
   *" --real "*)

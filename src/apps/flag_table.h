@@ -1,8 +1,11 @@
 // A controller's flags, each declared once: for Go's reading of argv, for the usage text, and for CLI11, which stores the values.
+// A word behind the flags, which Go ignores together with all that follows it, is refused (docs/adr/0013).
 //   FlagTable table("labeler");
 //   table.add("workers", flags.workers, "16", "nodes worked on at the same time");
 //   if (auto exit = table.read(args)) return *exit;
 #pragma once
+
+#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -16,6 +19,7 @@
 #include <vector>
 
 #include "apps/go_flags.h"
+#include "base/text.h"
 
 namespace nodeward::apps {
 
@@ -40,13 +44,24 @@ class FlagTable {
 
   // What to print and how to end, when the flags are wrong or help was asked for.
   std::optional<FlagExit> read(std::span<const std::string> args) {
-    auto words = read_go_flags(program_, known_, args);
-    if (!words) return std::move(words.error());
-    app_.parse(std::vector<std::string>(words->rbegin(), words->rend()));  // CLI11 takes the last word first
+    auto read = read_go_flags(program_, known_, args);
+    if (!read) return std::move(read.error());
+    if (!read->rest.empty()) return refusal_of_rest(read->rest.front(), args.first(args.size() - read->rest.size()));
+    app_.parse(std::vector<std::string>(read->words.rbegin(), read->words.rend()));  // CLI11 takes the last word first
     return std::nullopt;
   }
 
  private:
+  FlagExit refusal_of_rest(const std::string& word, std::span<const std::string> before) const {
+    std::string text = fmt::format("{:?} is no flag; it and what follows would be ignored", word);
+    const auto is_switch = [&](const GoFlag& flag) {
+      return flag.kind == FlagKind::kBool && (before.back() == "-" + flag.name || before.back() == "--" + flag.name);
+    };
+    if (!before.empty() && parse_go_bool(word) && std::any_of(known_.begin(), known_.end(), is_switch))
+      text += fmt::format(" (a switch's value is written with \"=\": {}={})", before.back(), word);
+    return {2, text + "\n"};
+  }
+
   template <class T>
   static constexpr FlagKind kind_of() {
     if constexpr (std::is_same_v<T, bool>) return FlagKind::kBool;

@@ -144,11 +144,12 @@ std::vector<std::string> words_for_cli11(const std::map<std::string, std::string
 
 }  // namespace
 
-tl::expected<std::vector<std::string>, FlagExit> read_go_flags(std::string_view program, std::span<const GoFlag> flags,
-                                                               std::span<const std::string> args) {
+tl::expected<GoFlags, FlagExit> read_go_flags(std::string_view program, std::span<const GoFlag> flags,
+                                              std::span<const std::string> args) {
   const auto refuse = [&](const std::string& why) { return tl::unexpected(FlagExit{2, why + "\n" + usage(program, flags)}); };
   std::map<std::string, std::string> given;
-  for (std::size_t i = 0; i < args.size(); ++i) {
+  std::size_t i = 0;
+  for (; i < args.size(); ++i) {
     if (args[i].size() < 2 || args[i][0] != '-' || args[i] == "--") break;
     const auto word = split_flag(args[i]);
     if (!word) return refuse(fmt::format("bad flag syntax: {}", args[i]));
@@ -169,7 +170,8 @@ tl::expected<std::vector<std::string>, FlagExit> read_go_flags(std::string_view 
     }
     given[flag->name] = std::move(*normal);
   }
-  return words_for_cli11(given);
+  if (i < args.size() && args[i] == "--") ++i;
+  return GoFlags{words_for_cli11(given), args.subspan(i)};
 }
 
 }  // namespace nodeward::apps

@@ -39,7 +39,8 @@ struct Recording {
     for (const Json& flag : json["flags"])
       flags.push_back({flag["name"], kind_from(flag["kind"]), flag["default"], flag["help"]});
   }
-  tl::expected<Strings, FlagExit> ask(const Strings& args) const {
+  // `args` outlives the answer.
+  tl::expected<GoFlags, FlagExit> ask(const Strings& args) const {
     return read_go_flags(json["program"].get<std::string>(), flags, args);
   }
 };
@@ -83,14 +84,16 @@ TEST(GoFlags, EveryRecordedCommandLineMeansWhatItMeansToGo) {
   ASSERT_GE(recording.json["cases"].size(), 60U);
   for (const Json& row : recording.json["cases"]) {
     SCOPED_TRACE(to_text(row["args"]));
-    const auto ours = recording.ask(row["args"].get<Strings>());
-    ASSERT_EQ(ours.has_value(), row.contains("values")) << (ours ? testing::PrintToString(*ours) : ours.error().text);
+    const auto args = row["args"].get<Strings>();
+    const auto ours = recording.ask(args);
+    ASSERT_EQ(ours.has_value(), row.contains("values")) << (ours ? testing::PrintToString(ours->words) : ours.error().text);
     if (!ours) {
       EXPECT_EQ(ours.error().exit_code, row["exit"].get<int>());
       EXPECT_EQ(ours.error().text, row["output"].get<std::string>());
       continue;
     }
-    const Values values(recording.flags, *ours);
+    EXPECT_EQ(Strings(ours->rest.begin(), ours->rest.end()), row.value("rest", Strings{}));
+    const Values values(recording.flags, ours->words);
     for (const GoFlag& flag : recording.flags) values.expect(flag, row["values"][flag.name]);
   }
 }
@@ -108,8 +111,34 @@ TEST(GoFlags, TheRecordingIsWhatGoSaysToday) {
 
 TEST(GoFlags, GivesOneWordPerFlagAndNumbersInBaseTen) {
   const Recording recording;
-  EXPECT_THAT(recording.ask({"-n", "0x10", "-v", "-n=0b11", "-kata-label=", "rest"}).value(),
-              ElementsAre("--kata-label", "", "--n=3", "--v=true"));
+  const Strings args = {"-n", "0x10", "-v", "-n=0b11", "-kata-label=", "rest"};
+  EXPECT_THAT(recording.ask(args).value().words, ElementsAre("--kata-label", "", "--n=3", "--v=true"));
+}
+
+// Go's package ignores them: here it would be --print-only that nobody reads.
+TEST(FlagTable, AWordBehindTheFlagsIsRefusedWithAllThatItWouldSwallow) {
+  const auto refusal = [](const Strings& args) {
+    bool leader_elect = true, print_only = false;
+    std::string kubeconfig;
+    FlagTable table("labeler");
+    table.add("leader-elect", leader_elect, "true", "");
+    table.add("print-only", print_only, "false", "");
+    table.add("kubeconfig", kubeconfig, "", "");
+    const auto exit = table.read(args);
+    return exit ? fmt::format("{}: {}", exit->exit_code, exit->text) : "";
+  };
+  constexpr auto kIgnored = "is no flag; it and what follows would be ignored";
+  EXPECT_EQ(refusal({"--leader-elect", "false", "--print-only"}),
+            fmt::format("2: \"false\" {} (a switch's value is written with \"=\": --leader-elect=false)\n", kIgnored));
+  EXPECT_EQ(refusal({"-leader-elect", "0"}),
+            fmt::format("2: \"0\" {} (a switch's value is written with \"=\": -leader-elect=0)\n", kIgnored));
+  EXPECT_EQ(refusal({"--kubeconfig", "a", "b"}), fmt::format("2: \"b\" {}\n", kIgnored));
+  EXPECT_EQ(refusal({"--print-only", "now"}), fmt::format("2: \"now\" {}\n", kIgnored));
+  EXPECT_EQ(refusal({"--", "--print-only"}), fmt::format("2: \"--print-only\" {}\n", kIgnored));
+  EXPECT_EQ(refusal({""}), fmt::format("2: \"\" {}\n", kIgnored));
+  EXPECT_EQ(refusal({"-"}), fmt::format("2: \"-\" {}\n", kIgnored));
+  for (const Strings& fine : {Strings{}, Strings{"--"}, Strings{"--leader-elect=false", "--print-only", "--"}})
+    EXPECT_EQ(refusal(fine), "") << testing::PrintToString(fine);
 }
 
 TEST(FlagTable, ANumberThatGoTakesAndWeCannotHoldIsTheNearestWeCan) {

@@ -245,7 +245,7 @@ Labeler::Readiness Labeler::readiness() const {
   const auto report = [&](const auto& reader) {
     if (!reader.synced()) text += fmt::format("not read yet: {}\n", reader.resource().name);
     if (const std::string trouble = reader.trouble(); !trouble.empty())
-      text += fmt::format("{}: {}\n", reader.resource().name, trouble);
+      text += fmt::format("cannot be read now: {}: {}\n", reader.resource().name, trouble);
   };
   report(*node_reader_);
   for (const auto& reader : pod_readers_) report(*reader);

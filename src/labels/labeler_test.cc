@@ -399,7 +399,7 @@ TEST_F(R11, APodListThatIsForbiddenRemovesNothing) {
   };
   start();
   expect_patience(5min);
-  EXPECT_THAT(labeler_->readiness().text, HasSubstr("403"));
+  EXPECT_THAT(labeler_->readiness().text, testing::AllOf(HasSubstr("cannot be read now: pods"), HasSubstr("403")));
   forbidden = false;
   expect_all_right_in_the_end();
 }

@@ -309,7 +309,8 @@ void FaultQuarantine::list_read() {
 FaultQuarantine::Readiness FaultQuarantine::readiness() const {
   std::string text;
   if (!reader_.synced()) text += "not read yet: nodes\n";
-  if (const std::string trouble = reader_.trouble(); !trouble.empty()) text += fmt::format("nodes: {}\n", trouble);
+  if (const std::string trouble = reader_.trouble(); !trouble.empty())
+    text += fmt::format("cannot be read now: nodes: {}\n", trouble);
   text += writer_.refusals();
   return {reader_.synced(), text.empty() ? "ok" : text};
 }

@@ -440,6 +440,14 @@ TEST_F(FaultQuarantineLoop, TheGaugeKnowsNodesQuarantinedBeforeTheStartAndForget
   while (registry_.text().find("gpu-a-003") != std::string::npos) std::this_thread::yield();
 }
 
+TEST_F(FaultQuarantineLoop, ReadinessSaysThatTheNodesCannotBeReadNow) {
+  api_.hide_nodes(true);
+  give({}, false);
+  start();
+  while (loop_->readiness().text == "not read yet: nodes\n") std::this_thread::yield();
+  EXPECT_THAT(loop_->readiness().text, ::testing::StartsWith("not read yet: nodes\ncannot be read now: nodes: "));
+}
+
 TEST_F(FaultQuarantineLoop, TenThousandEventsOfOneNodeAreAFewWrites) {
   std::vector<HealthEvent> storm(10'000, example_event("fatal-gpu0"));
   for (std::size_t i = 0; i < storm.size(); ++i) storm[i].id = fmt::format("row-{}", i);

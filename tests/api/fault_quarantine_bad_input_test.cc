@@ -144,7 +144,8 @@ TEST_F(FaultQuarantineBadInput, WhatIsNotThereYetIsRefusedInASentence) {
 }
 
 TEST_F(FaultQuarantineBadInput, WithoutASourceOfEventsTheChoicesAreNamed) {
-  const auto choices = AllOf(HasSubstr("--event-source file:PATH"), HasSubstr("PostgreSQL"));
+  const auto choices = AllOf(HasSubstr("--event-source file:PATH"), HasSubstr("PostgreSQL"),
+                             HasSubstr("\"msg\":\"fault-quarantine cannot run\""));
   expect_sentence({}, 1, choices);
   expect_sentence({}, 1, choices, {"MONGODB_URI=mongodb://user:very-secret@db"});
   expect_sentence({}, 1, AllOf(choices, HasSubstr("mongodb")), {"DATASTORE_PROVIDER=mongodb"});
@@ -175,6 +176,7 @@ TEST_F(FaultQuarantineBadInput, AValueThatCannotBeIsRefusedBeforeAnyWrite) {
     expect_nothing_written();
   }
   expect_sentence({"--no-such-flag"}, 2, HasSubstr("no-such-flag"));
+  expect_sentence({"--circuit-breaker-enabled", "false", "--print-only"}, 2, HasSubstr("--circuit-breaker-enabled=false"));
   expect_sentence({"--version"}, 0, fmt::format("fault-quarantine {}\n", version()));
 }
 
@@ -222,6 +224,7 @@ TEST_F(FaultQuarantineBadInput, PrintOnlyShowsTheWriteAndSendsNone) {
   all.emplace_back("--print-only");
   launch(all);
   EXPECT_EQ(controller().wait_for_exit(), 0);
+  EXPECT_THAT(controller().log_of("fault-quarantine starts; print-only: nothing is written"), SizeIs(1));
   EXPECT_THAT(controller().printed(), Contains(AllOf(HasSubstr("gpu-a-001: {"), HasSubstr("\"unschedulable\":true"))));
   expect_nothing_written();
 }

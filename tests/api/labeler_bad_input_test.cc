@@ -98,7 +98,6 @@ TEST_F(LabelerBadInput, AValueThatCannotBeIsRefusedBeforeAnyWrite) {
       {"--dcgm-app-label=nvidia-dcgm,not/legal", "--dcgm-app-label", "letters, digits"},
       {"--driver-app-label=-x", "--driver-app-label", "letters, digits"},
       {"--gke-installer-app-label=a b", "--gke-installer-app-label", "letters, digits"},
-      {"--expected-device-counts-config-file=counts.toml", "--expected-device-counts-config-file", "leave the flag out"},
   };
   for (const auto& each : cases) {
     SCOPED_TRACE(each.flag);
@@ -111,9 +110,9 @@ TEST_F(LabelerBadInput, AMetricsPortInUseEndsIt) {
   expect_refusal({kubeconfig_flag(), "--metrics-port=" + port}, AllOf(HasSubstr(port), HasSubstr("in use")));
 }
 
-TEST_F(LabelerBadInput, WhatGosFlagPackageRefusesExitsTwo) {
-  for (const std::string flag :
-       {"--no-such-flag", "--kube-api-burst=many", "--kube-api-qps=fast", "--print-only=perhaps", "--kubeconfig"}) {
+TEST_F(LabelerBadInput, WhatGosFlagPackageRefusesAndWhatIsNotThereYetExitsTwo) {
+  for (const std::string flag : {"--no-such-flag", "--kube-api-burst=many", "--kube-api-qps=fast", "--print-only=perhaps",
+                                 "--kubeconfig", "--expected-device-counts-config-file=counts.toml"}) {
     SCOPED_TRACE(flag);
     LabelerProcess labeler = run({flag});
     EXPECT_EQ(labeler.wait_for_exit(), 2);
@@ -121,6 +120,13 @@ TEST_F(LabelerBadInput, WhatGosFlagPackageRefusesExitsTwo) {
     EXPECT_THAT(labeler.printed()[0], HasSubstr(flag.substr(2, flag.find('=') - 2)));
     expect_nothing_written(labeler);
   }
+}
+
+TEST_F(LabelerBadInput, NoWordBetweenTheFlagsHidesThatNothingIsToBeWritten) {
+  LabelerProcess labeler = run({kubeconfig_flag(), "--leader-elect", "false", "--print-only"});
+  EXPECT_EQ(labeler.wait_for_exit(), 2);
+  EXPECT_THAT(labeler.output(), testing::StartsWith("\"false\" is no flag; it and what follows would be ignored"));
+  expect_nothing_written(labeler);
 }
 
 TEST_F(LabelerBadInput, HelpAndVersionExitZero) {
@@ -144,7 +150,8 @@ TEST_F(LabelerBadInput, AServerThatIsAwayAtTheStartIsAskedForEverAndNamedOnce) {
   EXPECT_EQ(labeler.get("/healthz").status, 200);
   const Answer readyz = labeler.get("/readyz");
   EXPECT_EQ(readyz.status, 503);
-  EXPECT_THAT(readyz.body, AllOf(HasSubstr("not read yet: nodes"), HasSubstr("Connection refused")));
+  EXPECT_THAT(readyz.body, AllOf(HasSubstr("not read yet: nodes"), HasSubstr("cannot be read now: nodes: GET "),
+                                 HasSubstr("Connection refused")));
 
   cluster().start_api_server();
   labeler.await_ready();

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "api/labeler_fixture.h"
+#include "base/text.h"
 
 namespace nodeward::api {
 namespace {
@@ -110,6 +111,8 @@ TEST_F(LabelerPrintOnly, SaysWhatWouldChangeNodeByNodeAndWritesNothing) {
                   "gpu-b-002: driver.installed true -> (none) (no driver pod), "
                   "dcgm-bootstrap-completed (none) -> true (the node has a DCGM version)",
                   "zz-witness: nothing to change"));
+  EXPECT_EQ(labeler().log_of("labeler starts; print-only: nothing is written").size(), 1U);
+  EXPECT_THAT(read_file(NW_SOURCE_DIR "/README.md").value(), testing::HasSubstr("\n" + labeler().printed().at(2) + "\n"));
   EXPECT_EQ(writes_so_far(), 0);
   EXPECT_TRUE(labeler().audit().empty());
 }

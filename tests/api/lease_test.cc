@@ -33,7 +33,8 @@ class CopiesOnTheServer : public ClusterTest {
   void await_leader(LabelerProcess& copy) {
     copy.await("the lease", [&] {
       const Answer ready = copy.get("/readyz");
-      return ready.status == 200 && ready.body.find("stands by") == std::string::npos;
+      return ready.status == 200 && ready.body.find("stands by") == ready.body.npos &&
+             ready.body.find("does not write") == ready.body.npos;
     });
   }
   void cold_nodes(const std::string& prefix, int count) {
@@ -61,6 +62,8 @@ TEST_F(R21OnTheServer, OfTwoCopiesOneWritesAndTheOtherStandsBy) {
   const auto second = copy();
   second->ControllerProcess::await_ready();
   EXPECT_THAT(second->get("/readyz").body, HasSubstr("stands by: the lease is held by"));
+  second->await("that its log says so",
+                [&] { return second->log_of("stands by: another copy holds the lease and writes").size() == 1; });
   cold_nodes("n", 20);
   await_labelled("n", 20);
   EXPECT_EQ(patches(), 20) << "each node once, by one of them";

@@ -1,6 +1,6 @@
 // What Go's flag package makes of command lines. Reads {"program", "flags", "cases": [[word, ...], ...]} on standard input and
-// writes the same with "cases": [{"args", "exit", "output", "values"}, ...]: the text for standard error and the exit code
-// where parsing ended the program, else the value of every flag. See README.md.
+// writes the same with "cases": [{"args", "exit", "output", "values", "rest"}, ...]: the text for standard error and the exit code
+// where parsing ended the program, else the value of every flag and the words behind them. See README.md.
 package main
 
 import (
@@ -33,6 +33,7 @@ type answer struct {
 	Exit   *int              `json:"exit,omitempty"`
 	Output string            `json:"output,omitempty"`
 	Values map[string]string `json:"values,omitempty"`
+	Rest   []string          `json:"rest,omitempty"`
 }
 
 func define(set *flag.FlagSet, d definition) error {
@@ -84,6 +85,7 @@ func ask(q questions, args []string) (answer, error) {
 	}
 	a.Values = map[string]string{}
 	set.VisitAll(func(f *flag.Flag) { a.Values[f.Name] = f.Value.String() })
+	a.Rest = set.Args()
 	return a, nil
 }
 

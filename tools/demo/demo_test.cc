@@ -1,4 +1,5 @@
 // The demo as its reader runs it: the whole program, with a real cluster beside it that KUBECONFIG names.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -42,15 +43,16 @@ struct Ended {
   std::string output;  // both streams
 };
 
-Ended run_demo(const std::string& arguments = "") {
+Ended run_command(const std::string& command) {
   Ended run;
-  FILE* pipe = ::popen((std::string(kDemo) + " " + arguments + " 2>&1").c_str(), "r");
+  FILE* pipe = ::popen((command + " 2>&1").c_str(), "r");
   char part[256];
   while (std::fgets(part, sizeof part, pipe) != nullptr) run.output += part;
   const int status = ::pclose(pipe);
   if (WIFEXITED(status)) run.exit_code = WEXITSTATUS(status);
   return run;
 }
+Ended run_demo(const std::string& arguments = "") { return run_command(std::string(kDemo) + " " + arguments); }
 
 // "  gpu-a-002  dcgm.version   4.x  -> 3.x  why" without the repeated blanks; the node's name is filled in.
 std::vector<std::string> rows_of(const std::string& output) {
@@ -177,6 +179,15 @@ TEST_F(Demo, LeavesNothingBehindWhenInterrupted) {
   EXPECT_TRUE(await([&] { return !demo.running(); }));
   EXPECT_THAT(programs_with(mark), IsEmpty());
   EXPECT_FALSE(fs::exists(folder));
+}
+
+TEST(DemoFailure, ANumberOfNodesThatIsNoneIsSaidBeforeAnythingIsBuilt) {
+  for (const std::string nodes : {"abc", "0", "100001", "1e3", ""}) {
+    const Ended run = run_command(fmt::format("'{}/scripts/demo.sh' --nodes '{}'", NW_SOURCE_DIR, nodes));
+    EXPECT_EQ(run.exit_code, 2) << nodes;
+    EXPECT_EQ(run.output, fmt::format("NODES={}: a number from 1 to 100000\n", nodes));
+  }
+  EXPECT_EQ(run_demo("--nodes abc").exit_code, 2);
 }
 
 TEST(DemoFailure, IsOneSentenceAndAnExitCode) {

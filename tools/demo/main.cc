@@ -131,8 +131,7 @@ void show_labeler(api::Cluster& cluster, MonoTime begin) {
   fmt::print("What that cost, by the API server's own counters:\n\n{}\n", call_table("labeler", asked, plan.nodes_to_change));
   fmt::print(
       "One PATCH per node, and no read before it: one WATCH of each kind fills the cache and keeps it fresh.\n"
-      "NVSentinel's labeler reads a node and writes it back: a GET and a PUT at least, and 4.00 calls per\n"
-      "node when 1,000 nodes without labels were measured.\n\n");
+      "NVSentinel's labeler reads a node and writes it back: a GET and a PUT at least.\n\n");
 }
 
 // ---- fault-quarantine -----------------------------------------------------------------------------------------------------------
@@ -239,7 +238,11 @@ int main(int argc, char** argv) {
   CLI::App app("What the labeler and fault-quarantine do, on a cluster of its own", "demo");
   app.add_flag("--real", arguments.real, "On a real kube-apiserver and etcd");
   app.add_option("--nodes", arguments.nodes, "A fleet of so many nodes on the simulated server")->check(CLI::Range(1, 100'000));
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   ::unsetenv("KUBECONFIG");  // whatever it names is none of the demo's business
   return supervise([&] {

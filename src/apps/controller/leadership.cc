@@ -9,6 +9,7 @@
 
 #include "base/go_duration.h"
 #include "base/text.h"
+#include "telemetry/log.h"
 
 namespace nodeward::apps {
 namespace {
@@ -64,6 +65,8 @@ Result<std::unique_ptr<Leadership>> Leadership::open(const LeaseFlags& flags, co
 
 Leadership::Leadership(bool elects, kube::LeaseOptions options, kube::Client& client, Clock& clock)
     : elects_(elects),
+      identity_(options.identity),
+      clock_(clock),
       lease_(
           client,
           [&] {
@@ -82,7 +85,22 @@ nodes::Fence Leadership::fence() const {
 std::string Leadership::readiness() const {
   if (!elects_ || lease_.held()) return {};
   const std::string holder = lease_.holder();
+  if (holder == identity_) return "does not write: its lease could not be renewed\n";
   return fmt::format("stands by: the lease is held by {}\n", holder.empty() ? "nobody yet" : holder);
+}
+
+// Rounds of the election. A copy that stands by says so, once for as long as it does.
+Result<> Leadership::elect(const std::stop_token& stop) {
+  bool told = false;
+  while (!stop.stop_requested()) {
+    NW_TRY_ASSIGN(const Duration wait, lease_.step(stop));
+    const std::string holder = lease_.holder();
+    const bool stands_by = !lease_.held() && !holder.empty() && holder != identity_;
+    if (stands_by && !told) telemetry::info("stands by: another copy holds the lease and writes", {{"holder", holder}});
+    told = stands_by;
+    clock_.sleep_for(wait, stop);
+  }
+  return {};
 }
 
 Result<> Leadership::run(const std::stop_token& stop, std::function<void()> on_lead,
@@ -94,7 +112,7 @@ Result<> Leadership::run(const std::stop_token& stop, std::function<void()> on_l
   Result<> elected;
   {
     const std::jthread election([&](const std::stop_token& end) {
-      elected = lease_.run(end);
+      elected = elect(end);
       if (!elected) over.request_stop();
     });
     work(over.get_token());

@@ -34,7 +34,7 @@ class Leadership {
 
   // Any thread; as long as this object lives.
   nodes::Fence fence() const;
-  std::string readiness() const;  // a line for /readyz while another copy writes, else empty
+  std::string readiness() const;  // a line for /readyz while this copy does not write, else empty
 
   // Runs `work` until it returns, with the election beside it; `on_lead` (another thread) each time the lease is taken. The lease
   // is kept until `work` is through, so that its last writes are covered, and given back then. An error: no right to the lease;
@@ -44,8 +44,11 @@ class Leadership {
 
  private:
   Leadership(bool elects, kube::LeaseOptions options, kube::Client& client, Clock& clock);
+  Result<> elect(const std::stop_token& stop);
 
   const bool elects_;
+  const std::string identity_;
+  Clock& clock_;
   std::function<void()> on_lead_ = [] {};
   kube::Lease lease_;
 };

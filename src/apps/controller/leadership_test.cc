@@ -14,6 +14,7 @@
 #include "base/fake_clock.h"
 #include "base/guarded.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "net/scripted_transport.h"
 
 namespace nodeward::apps {
@@ -196,6 +197,44 @@ TEST(Leadership, ReadinessNamesTheCopyThatWrites) {
   EXPECT_TRUE(ended);
 }
 
+TEST(Leadership, AHolderThatIsCutOffSaysThatItDoesNotWriteAndStandsByForNobody) {
+  Copy copy;
+  const Result<> ended = copy.works([&](const std::stop_token&) {
+    EXPECT_EQ(copy.leadership->readiness(), "");
+    copy.server.is(Mood::kDown);
+    copy.pass(12s);
+    EXPECT_EQ(copy.leadership->readiness(), "does not write: its lease could not be renewed\n");
+    copy.server.is(Mood::kWell);
+    copy.server.is_held_by("host-b_01");
+    copy.next_round();
+    EXPECT_EQ(copy.leadership->readiness(), "stands by: the lease is held by host-b_01\n");
+  });
+  EXPECT_TRUE(ended);
+}
+
+TEST(Leadership, AStandbySaysOnceThatItStandsByAndAgainWhenItDoesSoAnew) {
+  Copy copy;
+  copy.server.is_held_by("host-b_01");
+  testing::internal::CaptureStderr();
+  const Result<> ended = copy.works([&](const std::stop_token&) {
+    copy.pass(10s);  // five rounds
+    copy.server.is_held_by("");
+    copy.next_round();
+    EXPECT_TRUE(copy.fence.may_write());
+    copy.server.is(Mood::kDown);
+    copy.pass(12s);
+    copy.server.is(Mood::kWell);
+    copy.server.is_held_by("host-c_02");
+    copy.pass(4s);
+    EXPECT_FALSE(copy.fence.may_write());
+  });
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_TRUE(ended);
+  std::vector<std::string> told = split(log, '\n');
+  std::erase_if(told, [](const std::string& line) { return line.find("stands by") == std::string::npos; });
+  EXPECT_THAT(told, testing::ElementsAre(HasSubstr("\"holder\":\"host-b_01\""), HasSubstr("\"holder\":\"host-c_02\""))) << log;
+}
+
 struct Controlled {
   struct State {
     bool ready = false;
@@ -217,7 +256,8 @@ TEST(HealthOfAController, AStandbyIsReadyAndSaysThatItStandsBy) {
   controller.state = {true, "ok"};
   EXPECT_EQ(health.ready().status, 200) << "its caches are warm, so it can take over at once";
   EXPECT_EQ(health.ready().body, "stands by: the lease is held by nobody yet\nok");
-  EXPECT_EQ(health.metrics(), metrics.text());
+  metrics.gauge("labeler_nodes_cached", "Nodes in the cache.").set(3);
+  EXPECT_THAT(health.metrics(), HasSubstr("\nlabeler_nodes_cached 3\n"));
   EXPECT_EQ(controller.refreshed, 1) << "before each scrape";
 }
 

@@ -34,6 +34,16 @@ void fill_standard_streams() {
   }
 }
 
+void start_log(const std::string& name) {
+  const char* given = std::getenv("LOG_LEVEL");
+  const std::string wanted = lowered(trimmed(given == nullptr ? "" : given));
+  const telemetry::Level level = telemetry::level_from(wanted);
+  telemetry::start_log({.module = name, .version = std::string(version()), .level = level});
+  if (level == telemetry::Level::kInfo && !wanted.empty() && wanted != "info") {
+    telemetry::warn("LOG_LEVEL counts as info: it takes debug, info, warn or error", {{"given", wanted}});
+  }
+}
+
 }  // namespace
 
 StopOnSignal::StopOnSignal() {
@@ -92,9 +102,7 @@ Result<int> workers_from_flag(int workers) {
 
 int run_controller(const std::string& name, const std::function<Result<int>(Clock&, const std::stop_token&)>& run) {
   fill_standard_streams();
-  const char* level = std::getenv("LOG_LEVEL");
-  telemetry::start_log(
-      {.module = name, .version = std::string(version()), .level = telemetry::level_from(level == nullptr ? "" : level)});
+  start_log(name);
   const StopOnSignal signals;
   const Result<int> result = run(Clock::real(), signals.token());
   if (result) return *result;

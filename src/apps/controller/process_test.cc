@@ -149,6 +149,8 @@ TEST_F(Controller, TheLevelOfTheLogIsOfTheEnvironment) {
   };
   EXPECT_EXIT(logs("debug"), ExitedWithCode(0), "small talk.*\"module\":\"labeler\"");
   EXPECT_EXIT(logs("info"), ExitedWithCode(0), "^$");
+  EXPECT_EXIT(logs(""), ExitedWithCode(0), "^$");
+  EXPECT_EXIT(logs("loud"), ExitedWithCode(0), "^[^\n]*\"WARN\"[^\n]*LOG_LEVEL counts as info[^\n]*\"given\":\"loud\"[^\n]*\n$");
 }
 
 }  // namespace

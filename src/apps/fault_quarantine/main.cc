@@ -72,11 +72,12 @@ void announce(NodeEvents& events, const events::HealthEvent& event, const quaran
 }
 
 void tell_start(const FaultQuarantineFlags& flags, const std::string& cluster, const std::string& events) {
-  telemetry::info("fault-quarantine starts", {{"cluster", cluster}, {"events", events}});
+  telemetry::info(flags.print_only ? "fault-quarantine starts; print-only: nothing is written" : "fault-quarantine starts",
+                  {{"cluster", cluster}, {"events", events}});
   if (flags.circuit_breaker_enabled) {
     telemetry::warn(
         "this version has no circuit breaker: nothing stops it when many nodes fall ill at once; --circuit-breaker-enabled=false "
-        "says so");
+        "silences this line");
   }
 }
 
@@ -126,11 +127,15 @@ int main(const std::vector<std::string>& args) {
     fmt::print("fault-quarantine {}\n", version());
     return 0;
   }
-  if (const auto refusal = refusal_of(*flags)) {
+  const auto refusal = refusal_of(*flags);
+  if (refusal && refusal->exit_code == 2) {
     fmt::print(stderr, "fault-quarantine: {}\n", refusal->sentence);
-    return refusal->exit_code;
+    return 2;
   }
-  return run_controller("fault-quarantine", [&](Clock& clock, const std::stop_token& stop) { return run(*flags, clock, stop); });
+  return run_controller("fault-quarantine", [&](Clock& clock, const std::stop_token& stop) -> Result<int> {
+    if (refusal) return fail(ErrorCode::kInvalid, refusal->sentence);
+    return run(*flags, clock, stop);
+  });
 }
 
 }  // namespace

@@ -25,10 +25,8 @@ Refusal by_environment(const EnvLookup& env) {
   }
   return {
       1,
-      fmt::format(
-          "no source of events: MongoDB is not supported, and neither DATASTORE_PROVIDER, DATASTORE_YAML nor DATASTORE_YAML_PATH "
-          "names PostgreSQL; {}",
-          kChoices)};
+      "--event-source file:PATH, file:PATH?follow or file:- (standard input) is missing: where health events come from; "
+      "PostgreSQL (DATASTORE_PROVIDER, DATASTORE_YAML, DATASTORE_YAML_PATH) is for a later version, MongoDB is not supported"};
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 namespace nodeward::apps {
 
 struct Refusal {
-  int exit_code;
+  int exit_code;  // 2: what this version does not have; 1: no source is named, or none that there is
   std::string sentence;
 };
 

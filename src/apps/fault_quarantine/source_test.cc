@@ -42,6 +42,10 @@ TEST(EventSource, WithoutAFlagOnlyPostgresIsMeant) {
   }
 }
 
+TEST(EventSource, WithoutAnyTheFirstWordIsTheFlagToGive) {
+  EXPECT_THAT(refusal({})->sentence, testing::StartsWith("--event-source file:PATH"));
+}
+
 TEST(EventSource, WhatIsNotBuiltYetIsRefusedInASentence) {
   for (const auto& [args, variables] : {std::pair{std::vector<std::string>{"--event-source=postgres"}, Variables{}},
                                         {std::vector<std::string>{}, Variables{{"DATASTORE_PROVIDER", "postgresql"}}},

@@ -21,10 +21,6 @@ namespace nodeward::apps {
 namespace {
 
 Result<labels::LabelerOptions> labeler_options(const LabelerFlags& flags) {
-  if (!flags.expected_device_counts_config_file.empty()) {
-    return fail(ErrorCode::kInvalid,
-                "--expected-device-counts-config-file: this version does not count devices yet; leave the flag out");
-  }
   NW_TRY_ASSIGN(const int workers, workers_from_flag(flags.workers));
   NW_TRY_ASSIGN(const Rate rate, rate_from_flags(flags.kube_api_qps, flags.kube_api_burst));
   labels::LabelerOptions options{.labels = {.dcgm_apps = labels::app_list(flags.dcgm_app_label),
@@ -52,7 +48,8 @@ Result<int> run(const LabelerFlags& flags, Clock& clock, const std::stop_token& 
   options.fence = leadership->fence();
   options.on_refused = [&](const kube::NodeName& node, const std::string& why) { events.warn(node, kWriteRefused, why); };
   labels::Labeler labeler(cluster->client(), std::move(options), metrics, clock);
-  telemetry::info("labeler starts", {{"cluster", cluster->source()}});
+  telemetry::info(flags.print_only ? "labeler starts; print-only: nothing is written" : "labeler starts",
+                  {{"cluster", cluster->source()}});
   if (flags.print_only) {
     labeler.print_once([](std::string_view line) { fmt::print("{}\n", line); }, stop);
     if (std::fflush(stdout) != 0) return fail(ErrorCode::kUnavailable, "--print-only: standard output cannot be written");
@@ -73,6 +70,10 @@ int main(const std::vector<std::string>& args) {
   if (flags->version) {
     fmt::print("labeler {}\n", version());
     return 0;
+  }
+  if (!flags->expected_device_counts_config_file.empty()) {
+    fmt::print(stderr, "labeler: --expected-device-counts-config-file: this version does not count devices yet; leave it out\n");
+    return 2;
   }
   return run_controller("labeler", [&](Clock& clock, const std::stop_token& stop) { return run(*flags, clock, stop); });
 }
