@@ -73,6 +73,14 @@ TEST_F(NodeWriterAnswers, A409WithoutNewsFromTheWatchCostsOneGet) {
   EXPECT_EQ(verbs(), (Verbs{"PATCH", "GET", "PATCH"}));
 }
 
+// The cache is of before a restore: until the nodes are listed the same again would meet the same.
+TEST_F(NodeWriterAnswers, A409OfAServerWhoseNodeIsOlderThanOursIsWaitedFor) {
+  watch_shows(node_json(5000));
+  script_ = {status(409, "Conflict"), Response{200, {}, node_json(20)}};
+  EXPECT_EQ(std::get<Later>(apply(taint_wanted)).reason, Later::Reason::kFailed);
+  EXPECT_EQ(verbs(), (Verbs{"PATCH", "GET"}));
+}
+
 TEST_F(NodeWriterAnswers, FiveConflictsInARowGoBackIntoTheQueue) {
   watch_shows(node_json(5));
   int version = 5;
