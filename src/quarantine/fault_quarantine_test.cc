@@ -336,6 +336,15 @@ TEST_F(FaultQuarantineLoop, NoEventIsSettledByAQuarantineThatMayBeGone) {
   EXPECT_EQ(api_.node("gpu-a-001")["spec"]["unschedulable"], true);
 }
 
+TEST_F(FaultQuarantineLoop, WhatWaitedOutOfSightIsSettledOnceTheNodesAreSeenAgain) {
+  HealthEvent unwanted = example_event("fatal-gpu0");
+  unwanted.agent = "nobody";
+  unwanted.error_codes = {"31"};
+  run_out_of_sight({unwanted}, [] {});
+  EXPECT_EQ(settled_out_of_sight_, 0U);
+  EXPECT_THAT(source_->settled(), SizeIs(1));
+}
+
 // A cordon alone names no version and would get through whatever the node has become.
 TEST_F(FaultQuarantineLoop, AWriteOutOfSightNamesItsVersionAndSoDismissesNothingByWhatWas) {
   options_.selection.labels.keys.emplace_back(kManaged);
