@@ -190,7 +190,7 @@ TEST(Reflector, ASilentWatchOfAServerThatKnowsItsVersionOrWillNotSayIsAskedAbout
   for (const int status : {200, 403, 404, 422}) {
     Script script;
     script.answers = {list(700, {}), answer(200, ""), silent_for(4min)};
-    script.versions = {answer(status, "{}")};
+    script.versions = {answer(status, R"({"kind":"Status","reason":"NotFound"})")};
     script.play();
     EXPECT_EQ(script.seen.words, (Words{"begin", "end 700", "+late"}));
     EXPECT_EQ(script.asked_alone, Words{kVersionKnown}) << status;
@@ -287,6 +287,17 @@ TEST(Client, OpensAStreamAnewWithOtherCredentialsAtA401) {
   EXPECT_EQ(script.requests[1].headers.back().value, "Bearer new");
   EXPECT_EQ(client.open({.path = "/api"}, {}).error().code, ErrorCode::kUnauthorized) << "there are no other credentials";
   EXPECT_EQ(script.requests.size(), 3U);
+}
+
+TEST(Client, ShowsNoTokenThatTheServerShowsIt) {
+  FakeClock clock;
+  net::ScriptedTransport transport([](const net::Request& request) -> Result<net::Response> {
+    return net::Response{500, {}, "echo " + request.headers.back().value + "."};
+  });
+  Client client(transport, {.authorization = [](const auto&) { return std::string("Bearer hunter2"); }}, clock);
+  const net::Request request{.path = "/api"};
+  EXPECT_EQ(client.send(request, {}).error().message, "GET /api: 500 echo Bearer ***.");
+  EXPECT_EQ(client.open(request, {}).error().message, "GET /api: 500 echo Bearer ***.");
 }
 
 TEST(Client, SendsNothingWithoutTheCredentialsThatItIsToHave) {

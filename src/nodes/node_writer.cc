@@ -94,7 +94,15 @@ tl::expected<NodeWriter::Round, Outcome> NodeWriter::prepare(const NodeName& nam
   return Round{std::move(node), std::move(wanted), whole->identity, least, std::move(*body)};
 }
 
+// What stands in the answer counts: a webhook may have taken out again what was written.
 Outcome NodeWriter::written(const NodeName& name, const Round& round, Node node) {
+  if (round.wanted.lightened(round.least).body(node)) {
+    freshest_.answered(std::move(node));
+    return back_off(name,
+                    Error{ErrorCode::kUnavailable,
+                          fmt::format("patch {}: answered 200, but the node in the answer is not as it was to be", name.str()),
+                          {}});
+  }
   auto result = std::make_shared<const Node>(node);
   freshest_.answered(std::move(node));
   settled(name);
