@@ -76,7 +76,8 @@ for name in "${names[@]}"; do
     case "$status:$hangs" in
       0:*) verdict 'NOT CAUGHT' "$name" "$binary $filter" ;;
       124: | 137:) verdict 'NOT CAUGHT' "$name" "the test has no end" ;;
-      *) verdict caught "$name" ;;
+      124:* | 137:*) verdict caught "$name" ;;
+      *) verdict caught "$name" "$([ "$status" -lt 128 ] || echo crashed)" ;;
     esac
   fi
   apply -R "$rows/$name.patch"

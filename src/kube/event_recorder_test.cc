@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <deque>
 #include <thread>
 
@@ -107,16 +108,26 @@ TEST(EventRecorder, AFleetInTroubleDoesNotFloodTheServer) {
 }
 
 TEST(EventRecorder, WithoutTheRightItSaysSoOnceAndIsSilent) {
-  Recorder r;
-  r.answers = {403};
-  r.start();
-  r.say("gpu-1", "one");
-  r.until(1);
-  r.pass(3s);
-  r.say("gpu-1", "two");
-  r.say("gpu-2", "one");
-  r.pass(20s);
-  EXPECT_EQ(r.asked().size(), 1U);
+  testing::internal::CaptureStderr();
+  {
+    Recorder r;
+    r.answers = {403, 403, 403};
+    r.start();
+    for (std::size_t refused = 1; refused <= 3; ++refused) {
+      for (int i = 0; i < 1000 && r.asked().size() < refused; ++i) {  // the minute of silence has to go by first
+        r.say("gpu-1", "one");
+        r.pass(1s);
+      }
+      r.pass(3s);
+      r.say("gpu-1", "two");
+      r.say("gpu-2", "one");
+      r.pass(20s);
+      EXPECT_EQ(r.asked().size(), refused);
+    }
+  }
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(log, HasSubstr("no right to write Kubernetes Events"));
+  EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 1) << log;
 }
 
 TEST(EventRecorder, ARefusalOfAServerThatHasJustComeUpIsNotForEver) {

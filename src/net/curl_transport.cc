@@ -3,9 +3,11 @@
 #include <curl/curl.h>
 
 #include <mutex>
+#include <thread>
 
 #include "base/check.h"
 #include "net/loop.h"
+#include "net/signals.h"
 #include "net/transfer.h"
 
 namespace nodeward::net {
@@ -42,9 +44,13 @@ class CurlStream final : public Stream {
 
 class CurlTransport final : public Transport {
  public:
-  CurlTransport(EndpointSource endpoint, Duration look)
-      : endpoint_(std::move(endpoint)), loop_(std::make_shared<Loop>([this] { return target(); }, look)) {}
-  ~CurlTransport() override { loop_->shut_down(); }
+  CurlTransport(EndpointSource endpoint, Duration look) : endpoint_(std::move(endpoint)), loop_(std::make_shared<Loop>()) {
+    if (look > 0s) looker_ = std::jthread([this, look](const std::stop_token& stop) { look_every(look, stop); });
+  }
+  ~CurlTransport() override {
+    looker_ = {};
+    loop_->shut_down();
+  }
 
   Result<Response> send(const Request& request, const std::stop_token& stop) override {
     const auto [loop, transfer] = start(Transfer::Kind::kWhole, request);
@@ -74,6 +80,16 @@ class CurlTransport final : public Transport {
     started.loop->start(started.transfer, target());
     return started;
   }
+  // A request that starts brings the target of that moment; a stream may run for an hour without one.
+  void look_every(Duration look, const std::stop_token& stop) {
+    block_signals();
+    std::shared_ptr<const Target> seen;
+    while (Clock::real().sleep_for(look, stop)) {
+      auto now = target();
+      if (now != seen) loop_->move(now);
+      seen = std::move(now);
+    }
+  }
   std::shared_ptr<const Target> target() {
     const std::lock_guard lock(mutex_);
     auto endpoint = endpoint_();
@@ -87,6 +103,7 @@ class CurlTransport final : public Transport {
   std::mutex mutex_;  // endpoint_ is asked under it: the answer to a later question is the newer one
   std::shared_ptr<const Target> target_;  // guarded by mutex_
   const std::shared_ptr<Loop> loop_;
+  std::jthread looker_;  // of its own: files may be slow, and the loop must not wait for them
 };
 
 }  // namespace
@@ -98,7 +115,7 @@ std::unique_ptr<Transport> make_curl_transport(EndpointSource endpoint, Duration
 }
 
 std::unique_ptr<Transport> make_curl_transport(Endpoint endpoint) {
-  return make_curl_transport([fixed = std::make_shared<const Endpoint>(std::move(endpoint))] { return fixed; });
+  return make_curl_transport([fixed = std::make_shared<const Endpoint>(std::move(endpoint))] { return fixed; }, 0s);
 }
 
 }  // namespace nodeward::net

@@ -14,9 +14,10 @@ namespace nodeward::net {
 std::unique_ptr<Transport> make_curl_transport(Endpoint endpoint);
 
 // For an endpoint that changes, as when a CA or a client certificate is replaced: asked for before each request, on its caller's
-// thread, and by the loop thread every `look` while streams are open; one call at a time, which must not wait for a network. Once it
-// says something else, all that is new goes over new connections, whole answers under way are finished on theirs, and streams end
-// as broken off (kUnavailable), so that whoever reads them opens them again as what we are now.
+// thread, and every `look` (0: never) by a thread of its own; one call at a time. Should one hang, as on a file system that does, so
+// do new requests, but nothing that is under way. Once it says something else, all that is new goes over new connections, whole
+// answers under way are finished on theirs, and streams end as broken off (kUnavailable), so that whoever reads them opens them again
+// as what we are now.
 using EndpointSource = std::function<std::shared_ptr<const Endpoint>()>;
 std::unique_ptr<Transport> make_curl_transport(EndpointSource endpoint, Duration look = 60s);
 

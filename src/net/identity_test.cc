@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <latch>
 #include <memory>
 #include <semaphore>
@@ -107,6 +108,30 @@ TEST_F(Identity, R32AStreamStaysWhileTheEndpointSaysTheSame) {
     watch(*transport, "one");
   }
   EXPECT_EQ(stream->read(50ms, {}).error().code, ErrorCode::kTimeout);
+}
+
+TEST_F(Identity, R31AStreamGoesOnWhileTheFilesOfTheCertificateHang) {
+  std::latch hangs(1), goes_on(1);
+  TestH2Server server([&](H2Connection& connection) {
+    const std::uint32_t stream = connection.request();
+    connection.begin(stream) && connection.data(stream, "before");
+    hangs.wait();
+    connection.data(stream, "after");
+    connection.request();
+  });
+  std::atomic<bool> hang = false;
+  const auto source = [&, endpoint = std::make_shared<const Endpoint>(server.endpoint())] {
+    if (hang.exchange(false)) {
+      hangs.count_down();
+      goes_on.wait();
+    }
+    return endpoint;
+  };
+  const auto transport = make_curl_transport(source, 20ms);
+  const auto stream = watch(*transport, "before");
+  hang = true;
+  EXPECT_EQ(read(stream), "after");
+  goes_on.count_down();
 }
 
 TEST_F(Identity, R31AnAnswerUnderWayIsFinishedOnItsOldConnection) {

@@ -39,11 +39,7 @@ Error closed() { return {ErrorCode::kCancelled, "stopped: the transport is close
 
 }  // namespace
 
-Loop::Loop(LatestTarget latest, Duration look)
-    : epoll_(epoll_create1(EPOLL_CLOEXEC)),
-      wakeup_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      latest_(std::move(latest)),
-      look_(look) {
+Loop::Loop() : epoll_(epoll_create1(EPOLL_CLOEXEC)), wakeup_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   NW_CHECK(epoll_ >= 0 && wakeup_ >= 0, "two file descriptors are to be had at the start");
   epoll_event event{.events = EPOLLIN, .data = {.u64 = kWakeupTag}};
   epoll_ctl(epoll_, EPOLL_CTL_ADD, wakeup_, &event);
@@ -71,8 +67,10 @@ void Loop::resume(std::shared_ptr<Transfer> transfer) { post({Command::Kind::kRe
 void Loop::drop(std::shared_ptr<Transfer> transfer) { post({Command::Kind::kDrop, std::move(transfer)}); }
 void Loop::give_up(std::shared_ptr<Transfer> transfer) { post({Command::Kind::kGiveUp, std::move(transfer)}); }
 
+void Loop::move(std::shared_ptr<const Target> target) { post({Command::Kind::kMove, nullptr, std::move(target)}); }
+
 void Loop::post(Command command) {
-  Transfer& transfer = *command.transfer;
+  Transfer* const transfer = command.transfer.get();
   enum {
     kClosed,
     kFirst,
@@ -83,7 +81,7 @@ void Loop::post(Command command) {
     return inbox.commands.size() == 1 ? kFirst : kFollows;
   });
   if (place == kFirst) wake();
-  if (place == kClosed) transfer.finish(closed());
+  if (place == kClosed && transfer != nullptr) transfer->finish(closed());
 }
 
 void Loop::wake() const {
@@ -97,7 +95,6 @@ void Loop::run(const std::stop_token& stop) {
     obey_commands();
     fire_timers();
     collect_finished();
-    look_for_another_target();
     sweep_lanes();
     wait_for_sockets();
   }
@@ -124,6 +121,7 @@ void Loop::obey(Command command) {
       if (found != active_.end()) found->second.lane->retired = true;
       [[fallthrough]];
     case Command::Kind::kDrop: take_out(transfer); return;
+    case Command::Kind::kMove: move_to(*command.target); return;
   }
 }
 
@@ -225,20 +223,8 @@ void Loop::sweep_lanes() {
 
 // ---- another target ----------------------------------------------------------------------------------------------------
 
-// A request that starts brings the target of that moment; a stream may run for an hour without one.
-void Loop::look_for_another_target() {
-  const auto due = target_look_due();
-  if (due && *due <= Clock::real().now()) move_to(*latest_());
-}
-
-std::optional<MonoTime> Loop::target_look_due() const {
-  const bool streams = std::any_of(lanes_.begin(), lanes_.end(), [](const Lane& lane) { return lane.stream != nullptr; });
-  return streams ? std::optional(looked_ + look_) : std::nullopt;
-}
-
 // Connections are as good as what they were made with: none that is older takes a new transfer, and no stream stays on one.
 void Loop::move_to(const Target& target) {
-  looked_ = Clock::real().now();
   generation_ = std::max(generation_, target.generation);
   for (Lane& lane : lanes_) {
     if (lane.generation == generation_) continue;
@@ -340,7 +326,6 @@ int Loop::patience_ms() const {
     until(lane.due);
     until(look_due(lane));
   }
-  until(target_look_due());
   return patience;
 }
 
@@ -364,7 +349,9 @@ void Loop::cancel_all() {
     inbox.closed = true;
     return std::exchange(inbox.commands, {});
   });
-  for (const Command& command : waiting) command.transfer->finish(closed());
+  for (const Command& command : waiting) {
+    if (command.transfer != nullptr) command.transfer->finish(closed());
+  }
   while (!active_.empty()) take_out(active_.begin()->first)->easy->transfer()->finish(closed());
 }
 

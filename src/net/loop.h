@@ -1,12 +1,12 @@
 // The thread that moves the bytes of all transfers of one transport. Private to net. All libcurl handles are touched by that
-// thread only: the others leave a command and wake it. It sleeps in epoll_wait until a socket, a timer of libcurl or a command
-// wakes it, so an idle transport costs nothing.
+// thread only: the others leave a command and wake it. It sleeps in epoll_wait until a socket, a timer of libcurl, a command or a
+// silent stream that is to be probed (after 30 s) wakes it, so an idle transport costs nothing. It waits for nothing else: no file,
+// no lock that is held for long.
 #pragma once
 
 #include <curl/curl.h>
 
 #include <cstdint>
-#include <functional>
 #include <list>
 #include <memory>
 #include <optional>
@@ -23,26 +23,25 @@ namespace nodeward::net {
 
 class Loop {
  public:
-  // `latest`: the target as it is now; the loop thread calls it every `look` while streams are open.
-  using LatestTarget = std::function<std::shared_ptr<const Target>()>;
-  Loop(LatestTarget latest, Duration look);
+  Loop();
   ~Loop();
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 
   // Any thread. After shut_down() a transfer that is started ends at once as cancelled.
   void start(std::shared_ptr<Transfer> transfer, std::shared_ptr<const Target> target);
-  void resume(std::shared_ptr<Transfer> transfer);   // its buffer has room again
-  void drop(std::shared_ptr<Transfer> transfer);     // nobody waits for it any more
+  void resume(std::shared_ptr<Transfer> transfer);  // its buffer has room again
+  void drop(std::shared_ptr<Transfer> transfer);  // nobody waits for it any more
   void give_up(std::shared_ptr<Transfer> transfer);  // the same, since no answer came: its connection gets no other transfer
+  void move(std::shared_ptr<const Target> target);  // as a start of a request with it would: what is older ends
   // The owner: ends the thread and, as cancelled, every transfer. Callers may still hold this object.
   void shut_down();
 
  private:
   struct Command {
-    enum class Kind { kStart, kResume, kDrop, kGiveUp } kind;
-    std::shared_ptr<Transfer> transfer;
-    std::shared_ptr<const Target> target = {};  // of a start
+    enum class Kind { kStart, kResume, kDrop, kGiveUp, kMove } kind;
+    std::shared_ptr<Transfer> transfer;  // null: of a move
+    std::shared_ptr<const Target> target = {};  // of a start and a move
   };
   struct Inbox {
     std::vector<Command> commands;
@@ -88,9 +87,7 @@ class Loop {
   void launch(std::shared_ptr<Transfer> transfer, std::shared_ptr<const Target> target, Lane& lane);
   void fire_timers();
   void collect_finished();
-  void look_for_another_target();
   void move_to(const Target& target);
-  std::optional<MonoTime> target_look_due() const;
   void sweep_lanes();
   void wait_for_sockets();
   int patience_ms() const;
@@ -110,10 +107,7 @@ class Loop {
   std::list<Lane> lanes_;
   std::uint32_t lanes_made_ = 0;
   std::unordered_map<Transfer*, Active> active_;
-  const LatestTarget latest_;
-  const Duration look_;
   int generation_ = 0;  // of the newest target seen
-  MonoTime looked_ = {};  // when latest_ was last asked, or a request brought the target
   std::jthread thread_;
 };
 

@@ -119,8 +119,13 @@ std::vector<Include> includes_of(const std::string& text) {
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.find('/')); }
 bool is_cpp(const std::string& path) { return path.ends_with(".h") || path.ends_with(".cc"); }
-// A fixture is what several tests of a folder share.
-bool is_fixture(const std::string& path) { return path.ends_with("_fixture.h"); }
+// Headers for tests only, by their names: what several tests share, and what stands in for the world outside.
+bool is_fixture(const std::string& path) {
+  static const std::regex kNames(
+      R"(.+_fixture\.h|.+/test_[a-z0-9_]+\.h|kube/[a-z0-9_]+_script\.h)"
+      R"(|base/fake_clock\.h|net/scripted_transport\.h|kube/config/temp_folder\.h|sim/fake_server\.h)");
+  return std::regex_match(path, kNames);
+}
 bool is_test(const std::string& path) { return path.ends_with("_test.cc") || is_fixture(path); }
 bool starts_with_any(const std::string& text, const std::vector<std::string>& starts) {
   return std::any_of(starts.begin(), starts.end(), [&](const std::string& start) { return text.starts_with(start); });
@@ -391,6 +396,13 @@ TEST(LayeringCheck, AFixtureIsPartOfItsTestsAndOfNothingElse) {
                              {"nodes/a_test.cc", "#include \"nodes/a_fixture.h\"\n"}}),
               IsEmpty());
   EXPECT_THAT(check_folders({{"nodes/a.cc", "#include \"nodes/a_fixture.h\"\n"}}), ElementsAre(HasSubstr("is for tests")));
+  for (const char* header : {"net/test_h2_server.h", "net/scripted_transport.h", "kube/reflector_script.h",
+                             "kube/config/temp_folder.h", "base/fake_clock.h"}) {
+    const std::string text = fmt::format("#include \"{}\"\n", header);
+    EXPECT_THAT(check_folders({{"kube/a.cc", text}}), ElementsAre(HasSubstr("is for tests"))) << header;
+    EXPECT_THAT(check_folders({{"kube/a_test.cc", text}, {"kube/b_fixture.h", text}}), IsEmpty()) << header;
+  }
+  EXPECT_THAT(check_folders({{"sim/faults.h", "#include \"sim/fault_script.h\"\n"}}), IsEmpty());
 }
 
 TEST(LayeringCheck, SeesAPartOfAFolderThatIsNotShared) {

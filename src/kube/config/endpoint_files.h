@@ -1,6 +1,7 @@
 // An endpoint whose CA, client certificate and key may be replaced in their files (a projected volume, cert-manager, kubeadm).
 // Each call looks at the files' times, a few microseconds, and reads what is another file or a newer one; the transport makes new
-// connections with it. A file that is gone or broken keeps what it said before, and is warned of once until it is good.
+// connections with it. A certificate and a key are taken together, once they are a pair: whoever renews them writes one first.
+// What is gone, broken or no pair keeps what it said before, and is warned of once until it is good.
 // Any thread. Private to kube/config.
 #pragma once
 
@@ -10,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "base/guarded.h"
 #include "kube/config/cluster_config.h"
@@ -31,17 +33,24 @@ class EndpointFiles {
     std::string net::Endpoint::*text;
     Result<> (*check)(std::string_view pem);
   };
+  struct Group {  // what is taken together
+    const char* what;
+    std::vector<File> files;
+    Result<> (*check)(const net::Endpoint& whole);
+  };
+  using Stamps = std::vector<Stamp>;
   struct State {
     std::shared_ptr<const net::Endpoint> endpoint;
-    std::array<std::optional<Stamp>, 3> read;  // what each file was when it was read well
-    std::array<bool, 3> warned{};
+    std::array<std::optional<Stamps>, 2> read;  // what each group's files were when they were read well
+    std::array<bool, 2> warned{};
   };
 
-  static std::optional<Stamp> stamp_of(const std::filesystem::path& file);
-  void read(std::size_t index, const std::optional<Stamp>& stamp);
+  static std::optional<Stamps> stamps_of(const Group& group);  // nullopt: one is gone
+  static Result<> read(const Group& group, net::Endpoint& into);
+  void take(std::size_t index, const std::optional<Stamps>& stamps);
 
   const std::string source_;
-  const std::array<File, 3> files_;
+  const std::array<Group, 2> groups_;
   Guarded<State> state_;
 };
 

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "kube/config/pem.h"
 #include "kube/config/token.h"
+#include "net/key_pair.h"
 
 namespace nodeward::kube {
 namespace {
@@ -75,6 +76,8 @@ Result<ExecCredential> parse_exec_credential(std::string_view text, std::string_
   if (!credential.client_cert_pem.empty()) {
     NW_TRY(check_certificates(credential.client_cert_pem).map_error(field("clientCertificateData")));
     NW_TRY(check_private_key(credential.client_key_pem).map_error(field("clientKeyData")));
+    NW_TRY(net::check_key_pair(credential.client_cert_pem, credential.client_key_pem)
+               .map_error(field("clientCertificateData and status.clientKeyData")));
   }
   if (status.contains("expirationTimestamp") && !status["expirationTimestamp"].is_null()) {
     credential.expiry = parse_time(text_at(status, "expirationTimestamp"));

@@ -29,13 +29,18 @@ std::vector<std::string> environment_of(const ExecPlugin& plugin) {
   return all;
 }
 
-// The values of its environment, those of arguments like --client-secret, and its token.
+// The values of its environment, those of arguments like --client-secret VALUE, --client-secret=VALUE and API_TOKEN=VALUE, and its
+// token.
 std::vector<std::string> secrets_of(const ExecPlugin& plugin, const ExecCredential* credential) {
-  static const std::regex kNamed("--?[a-z-]*(token|passw|secret|key|credential)[a-z-]*", std::regex::icase);
+  static const std::regex kNamed("[a-z_-]*(token|passw|secret|key|credential)[a-z_-]*", std::regex::icase);
   std::vector<std::string> secrets;
   for (const auto& [name, value] : plugin.env) secrets.push_back(value);
-  for (std::size_t i = 1; i < plugin.args.size(); ++i) {
-    if (std::regex_match(plugin.args[i - 1], kNamed)) secrets.push_back(plugin.args[i]);
+  for (std::size_t i = 0; i < plugin.args.size(); ++i) {
+    const std::string& argument = plugin.args[i];
+    const auto equals = argument.find('=');
+    if (!std::regex_match(argument.substr(0, equals), kNamed)) continue;
+    if (equals != argument.npos) secrets.push_back(argument.substr(equals + 1));
+    if (equals == argument.npos && argument.starts_with('-') && i + 1 < plugin.args.size()) secrets.push_back(plugin.args[i + 1]);
   }
   if (credential != nullptr) secrets.push_back(credential->token);
   return secrets;

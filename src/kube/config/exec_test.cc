@@ -16,6 +16,7 @@
 #include "kube/config/exec_source.h"
 #include "kube/config/kubeconfig.h"
 #include "kube/config/temp_folder.h"
+#include "net/test_certificates.h"
 
 namespace nodeward::kube {
 namespace {
@@ -26,9 +27,13 @@ using testing::Not;
 
 const std::filesystem::path kFolder = std::filesystem::path(NW_SOURCE_DIR) / "tests/data/kubeconfigs";
 constexpr char kV1[] = "client.authentication.k8s.io/v1";
-constexpr char kKey[] = "-----BEGIN EC PRIVATE KEY-----\nTUs=\n-----END EC PRIVATE KEY-----\n";
 
-std::string certificate() { return read_file(kFolder / "certs/ca.crt").value(); }
+const net::TestCertificate& own() {
+  static const net::TestCertificate made = net::make_certificate("own");
+  return made;
+}
+std::string certificate() { return own().certificate_pem(); }
+std::string key() { return own().key_pem(); }
 
 std::string printed(const Json& status, const std::string& version = kV1) {
   return to_text(Json{{"apiVersion", version}, {"kind", "ExecCredential"}, {"status", status}});
@@ -97,11 +102,11 @@ TEST_F(Plugin, IsRefusedByFieldWhenItCannotBeUsed) {
 
 TEST_F(Plugin, MayPrintACertificateAndAnExpiry) {
   const auto credential = run(prints(printed({{"clientCertificateData", certificate()},
-                                              {"clientKeyData", kKey},
+                                              {"clientKeyData", key()},
                                               {"expirationTimestamp", "2026-09-01T08:30:00.5+02:00"}})));
   ASSERT_TRUE(credential) << credential.error().message;
   EXPECT_EQ(credential->client_cert_pem, certificate());
-  EXPECT_EQ(credential->client_key_pem, kKey);
+  EXPECT_EQ(credential->client_key_pem, key());
   EXPECT_EQ(rfc3339(*credential->expiry), "2026-09-01T06:30:00Z");
   const auto expiry_of = [](const std::string& time) {
     return parse_exec_credential(printed({{"token", "t"}, {"expirationTimestamp", time}}), kV1);
@@ -134,8 +139,13 @@ TEST_F(Plugin, FailsWithASentenceThatShowsNothingItPrinted) {
               AllOf(HasSubstr("its output's status.token is no token"), Not(HasSubstr("MARKER"))));
   EXPECT_EQ(wrong(printed({{"clientKeyData", "MARKER"}})),
             where + "its output has only one of status.clientCertificateData and status.clientKeyData");
-  EXPECT_THAT(wrong(printed({{"clientCertificateData", "MARKER"}, {"clientKeyData", kKey}})),
+  EXPECT_THAT(wrong(printed({{"clientCertificateData", "MARKER"}, {"clientKeyData", key()}})),
               AllOf(HasSubstr("status.clientCertificateData holds no certificate"), Not(HasSubstr("MARKER"))));
+  const std::string other = net::make_certificate("other").key_pem();
+  EXPECT_EQ(wrong(printed({{"clientCertificateData", certificate()}, {"clientKeyData", other}})),
+            where +
+                "its output's status.clientCertificateData and status.clientKeyData are no pair: the private key is of another "
+                "certificate");
 }
 
 TEST(WithoutSecrets, KeepsTheFirstLineAndBlotsOutWhatMayBeOne) {
@@ -384,7 +394,7 @@ TEST(R31Exec, PlainIsRunOncePerLifeOfItsTokenWhoeverAsks) {
 class PluginOfCertificates : public Plugin {
  protected:
   PluginOfCertificates() {
-    output_["status"]["clientKeyData"] = kKey;
+    output_["status"]["clientKeyData"] = key();
     print("");
   }
   // What it prints from now on.
@@ -407,7 +417,7 @@ TEST_F(PluginOfCertificates, R31ACertificateIsPutIntoTheEndpointAndReplaced) {
   EXPECT_EQ(sent().header, "");
   const auto first = credentials_.endpoint();
   EXPECT_EQ(first->client_cert_pem, certificate());
-  EXPECT_EQ(first->client_key_pem, kKey);
+  EXPECT_EQ(first->client_key_pem, key());
   EXPECT_EQ(credentials_.endpoint(), first);
 
   clock_.advance(1min);

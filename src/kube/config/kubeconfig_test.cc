@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "kube/config/pem.h"
 #include "kube/config/temp_folder.h"
+#include "net/test_certificates.h"
 
 namespace nodeward::kube {
 namespace {
@@ -163,21 +164,30 @@ class Kubeconfig : public testing::Test {
   TempFolder folder_;
 };
 
-constexpr char kKey[] = "-----BEGIN EC PRIVATE KEY-----\nTUs=\n-----END EC PRIVATE KEY-----\n";
+constexpr char kKey[] = "-----BEGIN EC PRIVATE KEY-----\nTUs=\n-----END EC PRIVATE KEY-----\n";  // of nothing
 
 TEST_F(Kubeconfig, TakesAClientCertificateFromFilesOrData) {
-  folder_.write("cert.pem", ca_pem());
-  folder_.write("key.pem", kKey);
+  const net::TestCertificate own = net::make_certificate("own");
+  folder_.write("cert.pem", own.certificate_pem());
+  folder_.write("key.pem", own.key_pem());
   const std::string absolute = (folder_.path() / "cert.pem").string();
   const auto config = load({.user = "{client-certificate: " + absolute + ", client-key: key.pem}"});
   ASSERT_TRUE(config) << config.error().message;
-  EXPECT_EQ(config->endpoint.client_cert_pem, ca_pem());
-  EXPECT_EQ(config->endpoint.client_key_pem, kKey);
+  EXPECT_EQ(config->endpoint.client_cert_pem, own.certificate_pem());
+  EXPECT_EQ(config->endpoint.client_key_pem, own.key_pem());
   EXPECT_EQ(config->token, "");
+  EXPECT_EQ(load({.user = "{client-certificate: cert.pem, client-key-data: " + encode_base64(own.key_pem()) + "}"})
+                ->endpoint.client_key_pem,
+            own.key_pem());
+}
 
-  const std::string key_data = "LS0tLS1CRUdJTiBFQyBQUklWQVRFIEtFWS0tLS0tClRVcz0KLS0tLS1FTkQgRUMgUFJJVkFURSBLRVktLS0tLQo=";
-  ASSERT_EQ(decode_base64(key_data), kKey);
-  EXPECT_EQ(load({.user = "{client-certificate: cert.pem, client-key-data: " + key_data + "}"})->endpoint.client_key_pem, kKey);
+TEST_F(Kubeconfig, R31ACertificateAndAKeyThatAreNoPairAreRefusedByBothFields) {
+  folder_.write("cert.pem", net::make_certificate("one").certificate_pem());
+  folder_.write("key.pem", net::make_certificate("two").key_pem());
+  EXPECT_THAT(refusal({.user = "{client-certificate: cert.pem, client-key: key.pem}"}),
+              HasSubstr("user \"u\": client-certificate and client-key: are no pair: the private key is of another certificate"));
+  EXPECT_THAT(refusal({.user = "{client-certificate: cert.pem, client-key-data: " + encode_base64(kKey) + "}"}),
+              HasSubstr("client-certificate and client-key-data: are no pair: the private key cannot be read"));
 }
 
 TEST_F(Kubeconfig, RefusesHalfAClientCertificateOrABadOne) {

@@ -73,10 +73,13 @@ TEST_F(Secrets, AreInNoMessageAndNoLogLine) {
       R"(echo '{"kind":"ExecCredential","apiVersion":")" + marker_ + R"("}')",
       R"(echo '{"kind":"ExecCredential","apiVersion":"v","status":{"token":")" + marker_ + R"( x"}}')",
       R"(echo '{"kind":"ExecCredential","apiVersion":"v","status":{"token":"t","expirationTimestamp":")" + marker_ + R"("}}')"};
-  note(run_plugin({.api_version = "v",
-                   .command = "sh",
-                   .args = {"-c", "echo \"unknown flag $0 $1\" >&2; exit 1", "--client-secret", marker_}},
-                  {}, {}));
+  const std::vector<std::string> arguments[] = {
+      {"--client-secret", marker_}, {"--client-secret=" + marker_}, {"API_KEY=" + marker_}};
+  for (const auto& secret : arguments) {
+    ExecPlugin plugin{.api_version = "v", .command = "sh", .args = {"-c", "echo \"login failed for ${1-${0#*=}}\" >&2; exit 1"}};
+    plugin.args.insert(plugin.args.end(), secret.begin(), secret.end());
+    note(run_plugin(plugin, {}, {}));
+  }
   for (const std::string& script : scripts) {
     note(run_plugin({.api_version = "v", .command = "sh", .args = {"-c", script}, .env = {{"SECRET", marker_}}}, {}, {}));
   }

@@ -5,6 +5,7 @@
 #include "kube/config/pem.h"
 #include "kube/config/pem_field.h"
 #include "kube/config/token.h"
+#include "net/key_pair.h"
 
 namespace nodeward::kube {
 namespace {
@@ -49,6 +50,12 @@ Result<> read_certificate(const Section& user, ClusterConfig& config) {
   if (cert.pem.empty() != key.pem.empty()) {
     return user.refuse(key.pem.empty() ? "client-key" : "client-certificate",
                        "is missing; client-certificate and client-key (or their -data forms) go together");
+  }
+  if (cert.pem.empty()) return {};
+  if (const auto pair = net::check_key_pair(cert.pem, key.pem); !pair) {
+    const std::string fields = fmt::format("client-certificate{} and client-key{}", cert.file.empty() ? "-data" : "",
+                                           key.file.empty() ? "-data" : "");
+    return user.refuse(fields, pair.error().message);
   }
   config.endpoint.client_cert_pem = std::move(cert.pem);
   config.endpoint.client_key_pem = std::move(key.pem);
