@@ -29,12 +29,18 @@ ErrorCode code_of(int http_code) {
 // message is the only sign that all releases share.
 bool from_the_future(const Status& status) { return status.message.find("Too large resource version") != std::string::npos; }
 
+// A 404 of an API server says so in a Status; that of a load balancer on the way, or of a server without this API, says nothing of
+// the object.
+bool of_something_else(const Status& status, int code) { return code == 404 && status.reason != "NotFound"; }
+
 }  // namespace
 
 Error error_of(const Status& status, int http_code) {
   const int code = status.code != 0 ? status.code : http_code;
   const std::string_view message = status.message.empty() ? std::string_view("no message") : std::string_view(status.message);
-  const ErrorCode meaning = from_the_future(status) ? ErrorCode::kGone : code_of(code);
+  const ErrorCode meaning = from_the_future(status)           ? ErrorCode::kGone
+                            : of_something_else(status, code) ? ErrorCode::kUnavailable
+                                                              : code_of(code);
   return Error{meaning, fmt::format("{} {}{}{}", code, status.reason, status.reason.empty() ? "" : ": ", message), {}};
 }
 

@@ -22,6 +22,14 @@ std::string rest_of(net::Stream& stream, const std::stop_token& stop) {
   return body;
 }
 
+// A server, or a proxy on the way, may show what it was sent.
+std::string without_token(std::string text, const Authorization& who) {
+  const std::string token = who.header.substr(who.header.find(' ') + 1);
+  if (token.empty()) return text;
+  for (auto at = text.find(token); at != text.npos; at = text.find(token, at)) text.replace(at, token.size(), "***");
+  return text;
+}
+
 // No HTTP answer. kInvalid is what a server says; here it is a certificate that is not the one promised, so nothing was sent.
 Error unanswered(const net::Request& request, Error error) {
   if (error.code == ErrorCode::kInvalid) error.code = ErrorCode::kUnreachable;
@@ -43,7 +51,7 @@ Result<net::Response> Client::send(net::Request request, const std::stop_token& 
     if (!response) return tl::unexpected(unanswered(request, response.error()));
     if (response->status / 100 == 2) return response;
     if (response->status == 401 && again && options_.reload_credentials(who, stop)) continue;
-    return tl::unexpected(refused(request, response->status, response->header("retry-after"), response->body));
+    return tl::unexpected(refused(request, who, response->status, response->header("retry-after"), response->body));
   }
   return fail(ErrorCode::kUnauthorized, "401");   // not reached: the second round returns
 }
@@ -59,7 +67,7 @@ Result<std::unique_ptr<net::Stream>> Client::open(net::Request request, const st
     const int status = (*stream)->status();
     if (status / 100 == 2) return stream;
     if (status == 401 && again && options_.reload_credentials(who, stop)) continue;
-    return tl::unexpected(refused(request, status, (*stream)->header("retry-after"), rest_of(**stream, stop)));
+    return tl::unexpected(refused(request, who, status, (*stream)->header("retry-after"), rest_of(**stream, stop)));
   }
   return fail(ErrorCode::kUnauthorized, "401");   // not reached
 }
@@ -77,9 +85,11 @@ net::Request Client::prepared(net::Request request, const std::string& authoriza
   return request;
 }
 
-Error Client::refused(const net::Request& request, int status, std::optional<std::string_view> retry_after,
-                      std::string_view body) const {
-  Error error = in_context(fmt::format("{} {}", request.method, request.path), error_of(decode_status(body), status));
+Error Client::refused(const net::Request& request, const Authorization& who, int http_code,
+                      std::optional<std::string_view> retry_after, std::string_view body) const {
+  Status status = decode_status(body);
+  for (std::string* text : {&status.reason, &status.message}) *text = without_token(std::move(*text), who);
+  Error error = in_context(fmt::format("{} {}", request.method, request.path), error_of(status, http_code));
   if (retry_after) error.retry_after = parse_retry_after(*retry_after, clock_.wall_now());
   return error;
 }

@@ -45,7 +45,7 @@ class Client {
  private:
   net::Request prepared(net::Request request, const std::string& authorization) const;
   Result<Authorization> authorization(const net::Request& request, const std::stop_token& stop) const;
-  Error refused(const net::Request& request, int status, std::optional<std::string_view> retry_after,
+  Error refused(const net::Request& request, const Authorization& who, int http_code, std::optional<std::string_view> retry_after,
                 std::string_view body) const;
   void count(const net::Request& request, int code) const;
 

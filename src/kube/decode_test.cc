@@ -206,6 +206,13 @@ TEST(Answers, AVersionThatIsYetToComeIsAsGoneAsOneThatWasCompacted) {
   EXPECT_EQ(error_of(decode_status(body), 504).code, ErrorCode::kGone);
 }
 
+TEST(Answers, A404IsOfTheObjectOnlyWhenAStatusSaysSo) {
+  EXPECT_EQ(error_of(decode_status(R"({"kind":"Status","code":404,"reason":"NotFound"})"), 404).code, ErrorCode::kNotFound);
+  for (const std::string_view body : {"", "404 page not found", "<html>default backend - 404</html>", R"({"code":404})"}) {
+    EXPECT_EQ(error_of(decode_status(body), 404).code, ErrorCode::kUnavailable) << body;
+  }
+}
+
 TEST(Answers, AStatusOfOddShapeCostsItsOddPartsOnly) {
   EXPECT_EQ(error_of(decode_status(R"({"kind":"Status","code":"410","reason":{},"message":null})"), 422).message,
             "422 no message");

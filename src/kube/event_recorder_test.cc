@@ -22,7 +22,11 @@ struct Recorder {
   net::ScriptedTransport transport{[this](const net::Request& request) -> Result<net::Response> {
     const int status = answers.empty() ? 201 : answers.front();
     if (!answers.empty()) answers.pop_front();
-    return net::Response{status, {}, status < 300 ? request.body : fmt::format(R"({{"kind":"Status","code":{}}})", status)};
+    return net::Response{
+        status,
+        {},
+        status < 300 ? request.body
+                     : fmt::format(R"({{"kind":"Status","code":{},"reason":"{}"}})", status, status == 404 ? "NotFound" : "")};
   }};
   Client client{transport, {}, clock};
   EventRecorder recorder{client, {.component = "fault-quarantine"}, clock};

@@ -44,17 +44,18 @@ void Reflector<T>::run(const std::stop_token& stop) {
   const std::uint64_t seed = std::hash<std::string>{}(resource_.name);
   while (!stop.stop_requested()) {
     if (!std::holds_alternative<Watching>(now.phase) && !clock_.sleep_for(list_wait(), stop)) break;
-    heard_ = false;
+    turn_ = {};
     const MonoTime began = clock_.now();
     const Happened what = std::visit([&](auto& at) { return step(at, stop); }, now.phase);
     if (stop.stop_requested()) break;
+    if (!std::holds_alternative<Complete>(what)) see(false);
     Next next = after(now.phase, what, now.streaming);
     note(what, now, next);
     now = std::move(next);
     if (now.at_once) continue;                                   // list_wait() keeps a 410 each time from turning hot
     // A watch may end at any time. One that ends as soon as it is there, whatever it brought, is a failure of the server's: as
     // with one that is refused, each asks for a longer wait.
-    if (heard_ && clock_.now() - began >= options_.sound_watch) failures = 0;
+    if (turn_.brought && clock_.now() - began >= options_.sound_watch) failures = 0;
     const auto* error = std::get_if<Error>(&what);
     const Duration asked = error == nullptr ? Duration::zero() : error->retry_after.value_or(0ms);
     if (!clock_.sleep_for(std::max(asked, backoff_delay(options_.backoff, ++failures, seed)), stop)) break;
@@ -191,23 +192,24 @@ Happened Reflector<T>::step(Watching& at, const std::stop_token& stop) {
     if (auto opened = open_feed(watch_path(resource_, at.from, watch_seconds_), stop); !opened) return opened.error();
     settle_in("");
   }
-  const auto on_line = [&](std::string_view line) { return watch_line(line, at.from); };
+  turn_.opened = turn_.heard = clock_.now();
+  turn_.ask = turn_.opened + options_.silence_in_doubt;
   const Duration patience = std::chrono::seconds(watch_seconds_) + options_.silence;
   Result<> read;
   bool more = true;
   while (read && more) {
-    auto chunk = feed_->stream->read(at.doubted ? options_.silence_in_doubt : patience, stop);
-    more = chunk && *chunk;
-    if (more) {
-      at.doubted = false;
-      read = feed_->events.feed(**chunk, on_line);
-    } else if (at.doubted && !chunk && chunk.error().code == ErrorCode::kTimeout) {
-      at.doubted = false;
-      more = true;
-      read = ask_for_version(at.from, stop);
-    } else {
-      read = feed_->events.finish(on_line);
+    MonoTime until = turn_.heard + patience;
+    if (!in_sight_) until = std::min(until, turn_.opened + options_.settling);
+    if (at.doubted) until = std::min(until, turn_.ask);
+    auto chunk = feed_->stream->read(std::max(Duration::zero(), until - clock_.now()), stop);
+    const bool silent = !chunk && chunk.error().code == ErrorCode::kTimeout && clock_.now() < turn_.heard + patience;
+    more = silent || (chunk && *chunk);
+    if (!more) {
+      read = feed_->events.finish([&](std::string_view line) { return watch_line(line, at.from); });
       if (read && !chunk) read = tl::unexpected(std::move(chunk.error()));
+    } else {
+      read = silent ? watch_silence(at, stop) : watch_chunk(at, **chunk);
+      if (clock_.now() >= turn_.opened + options_.settling) see(true);
     }
   }
   feed_.reset();
@@ -216,13 +218,32 @@ Happened Reflector<T>::step(Watching& at, const std::stop_token& stop) {
   return Ended{};
 }
 
-// A server whose storage was restored from a backup takes a watch from a version that is yet to come, and keeps silent until it
-// gets there. What it says to a list of that version tells; any other answer, or none, does not.
 template <class T>
-Result<> Reflector<T>::ask_for_version(const ResourceVersion& from, const std::stop_token& stop) {
+Result<> Reflector<T>::watch_chunk(Watching& at, std::string_view chunk) {
+  turn_.heard = clock_.now();
+  at.doubted = false;
+  return feed_->events.feed(chunk, [&](std::string_view line) { return watch_line(line, at.from); });
+}
+
+template <class T>
+Result<> Reflector<T>::watch_silence(Watching& at, const std::stop_token& stop) {
+  if (!at.doubted || clock_.now() < turn_.ask) return {};
+  auto known = ask_for_version(at, stop);
+  turn_.ask = clock_.now() + options_.silence_in_doubt;
+  return known;
+}
+
+// A server whose storage was restored from a backup takes a watch from a version that is yet to come, and keeps silent until it
+// gets there. What it says to a list of that version tells. It may refuse to say; while it cannot, the doubt stays.
+template <class T>
+Result<> Reflector<T>::ask_for_version(Watching& at, const std::stop_token& stop) {
   const auto answer = client_.send(
-      {.path = version_known_path(resource_, from), .headers = {{"Accept", accept_list(json_->detail(), Encoding::kJson)}}},
+      {.path = version_known_path(resource_, at.from), .headers = {{"Accept", accept_list(json_->detail(), Encoding::kJson)}}},
       stop);
+  const auto refused = [](ErrorCode code) {
+    return code == ErrorCode::kDenied || code == ErrorCode::kInvalid || code == ErrorCode::kNotFound;
+  };
+  if (answer || refused(answer.error().code)) at.doubted = false;
   if (answer || answer.error().code != ErrorCode::kGone) return {};
   return tl::unexpected(
       in_context("the API server does not know a version it gave us (restored from a backup?)", answer.error()));
@@ -232,7 +253,7 @@ template <class T>
 Result<> Reflector<T>::watch_line(std::string_view line, ResourceVersion& from) {
   NW_TRY_ASSIGN(auto event, read_event(line));
   if (!event) return {};
-  heard_ = true;
+  turn_.brought = true;
   if (!event->version.empty()) from = event->version;
   put(std::move(*event));
   return {};
@@ -303,6 +324,7 @@ void Reflector<T>::end_list(const ResourceVersion& version) {
   synced_ = true;
   settle_in("");
   options_.on_list();
+  see(true);
   malloc_trim(0);  // the buffers of a list are megabytes that nobody needs until the next one
 }
 
@@ -323,7 +345,6 @@ void Reflector<T>::report_odd(std::string_view what, const std::string& why) {
 // Says what is wrong once, and once when it is well again.
 template <class T>
 void Reflector<T>::settle_in(const std::string& trouble) {
-  if (trouble.empty() && !this->trouble().empty()) well_since_ = clock_.now();
   const std::string before = trouble_.with([&](std::string& text) { return std::exchange(text, trouble); });
   if (before == trouble) return;
   if (!trouble.empty()) {
@@ -331,6 +352,11 @@ void Reflector<T>::settle_in(const std::string& trouble) {
   } else {
     telemetry::info("reading from the API server again", {{"resource", resource_.name}});
   }
+}
+
+template <class T>
+void Reflector<T>::see(bool in_sight) {
+  if (!in_sight_.exchange(in_sight) && in_sight) options_.on_sight();
 }
 
 template <class T>

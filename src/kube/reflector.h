@@ -94,7 +94,10 @@ struct ReflectorOptions {
   BackoffShape backoff{.first = 200ms, .most = 10s, .factor = 2.0, .jitter = 0.2};
   // Lists are the dearest requests there are; a server that answers 410 each time gets no more than two a minute.
   int lists_per_minute = 2;
-  std::function<void()> on_list = [] {};   // after each whole list, on the reflector's thread; synced() holds by then
+  Duration settling = 1s;              // of a watch that was taken up again: by then what was missed has come
+  // Both on the reflector's thread.
+  std::function<void()> on_list = [] {};     // after each whole list; synced() holds by then
+  std::function<void()> on_sight = [] {};    // in_sight() has come true
 };
 
 template <class T>
@@ -113,17 +116,18 @@ class Reflector {
   std::string trouble() const {
     return trouble_.with([](const std::string& text) { return text; });
   }
-  // Since when it can again; what it missed may still be on its way for a moment.
-  MonoTime well_since() const { return well_since_; }
+  // What is in the sink is how things are, but for the way of the news. Not from the end of a watch, in order or not, until the
+  // next one stands and what was missed has had time to come. Who acts on what is *not* there, or lets something be, asks first.
+  bool in_sight() const { return in_sight_; }
 
  private:
-  struct Feed {                        // the stream of a streaming list or a watch
+  struct Feed {  // the stream of a streaming list or a watch
     std::unique_ptr<net::Stream> stream;
     EventSplitter events;
   };
   struct Page {
     ListMeta meta;
-    std::string first;                 // who its first object is
+    std::string first;  // who its first object is
   };
 
   Happened step(StreamingList& at, const std::stop_token& stop);
@@ -138,7 +142,10 @@ class Reflector {
   using Accept = std::string(Detail, Encoding);
   Result<Opened> open(const std::string& path, Accept accept, const std::stop_token& stop);
   Result<> open_feed(const std::string& path, const std::stop_token& stop);
-  Result<> ask_for_version(const ResourceVersion& from, const std::stop_token& stop);
+  Result<> watch_chunk(Watching& at, std::string_view chunk);
+  Result<> watch_silence(Watching& at, const std::stop_token& stop);
+  Result<> ask_for_version(Watching& at, const std::stop_token& stop);
+  void see(bool in_sight);
   void draw_watch_time();
   Result<ResourceVersion> read_pages(const std::stop_token& stop);
   Result<Page> read_page(const std::string& continue_token, const std::stop_token& stop);
@@ -155,22 +162,28 @@ class Reflector {
   Client& client_;
   const Resource resource_;
   const std::unique_ptr<Decoder<T>> json_;
-  const std::unique_ptr<Decoder<T>> protobuf_;    // null: never asked for
+  const std::unique_ptr<Decoder<T>> protobuf_;  // null: never asked for
   Sink<T>& sink_;
   Clock& clock_;
   const ReflectorOptions options_;
   std::minstd_rand random_{std::random_device{}()};
-  int watch_seconds_ = 0;              // drawn anew after each stream; a failure that repeats itself reads the same
+  int watch_seconds_ = 0;  // drawn anew after each stream; a failure that repeats itself reads the same
   Encoding ask_for_;
-  Decoder<T>* decoder_;                // of the answer in hand
-  std::optional<Feed> feed_;           // kept from a streaming list to the watch that goes on in it
-  std::vector<MonoTime> lists_;        // when the last whole lists ended, at most lists_per_minute of them
-  bool heard_ = false;                 // the watch in hand has brought something
+  Decoder<T>* decoder_;  // of the answer in hand
+  std::optional<Feed> feed_;  // kept from a streaming list to the watch that goes on in it
+  std::vector<MonoTime> lists_;  // when the last whole lists ended, at most lists_per_minute of them
+  struct Turn {  // the watch in hand
+    MonoTime opened{};
+    MonoTime heard{};  // its last byte
+    MonoTime ask{};  // when the server is asked about a version in doubt
+    bool brought = false;  // a whole event
+  };
+  Turn turn_;
   std::optional<MonoTime> odd_again_;  // when the next odd object may have a line of the log
   std::uint64_t odd_unsaid_ = 0;
   std::atomic<bool> synced_ = false;
   Guarded<std::string> trouble_;
-  std::atomic<MonoTime> well_since_ = MonoTime::min();
+  std::atomic<bool> in_sight_ = false;
 };
 
 extern template class Reflector<Node>;

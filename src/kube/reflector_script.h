@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <deque>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -39,7 +40,11 @@ inline net::Response gone() { return answer(410, R"({"kind":"Status","code":410,
 struct Seen final : Sink<Node> {
   std::vector<std::string> words;
   void list_begins() override { words.push_back("begin"); }
-  void apply(Node node) override { words.push_back("+" + node.name.str()); }
+  std::function<void()> on_apply = [] {};
+  void apply(Node node) override {
+    words.push_back("+" + node.name.str());
+    on_apply();
+  }
   void remove(const Node& node) override { words.push_back("-" + node.name.str()); }
   void unreadable(const Node& node) override { words.push_back("?" + node.name.str()); }
   void list_ends(const ResourceVersion& version) override { words.push_back("end " + version.str()); }

@@ -186,17 +186,54 @@ TEST(Reflector, AServerThatRefusesOurVersionAtOnceIsListedAnew) {
   EXPECT_EQ(script.seen.words, (Words{"begin", "end 700", "begin", "+b", "end 20"}));
 }
 
-TEST(Reflector, ASilentWatchThatWasTakenUpAgainIsAskedAboutOnceAndLeftAlone) {
-  const std::vector<Result<net::Response>> tells_nothing = {answer(200, "{}"), answer(403, ""), answer(504, ""),
+TEST(Reflector, ASilentWatchOfAServerThatKnowsItsVersionOrWillNotSayIsAskedAboutOnce) {
+  for (const int status : {200, 403, 404, 422}) {
+    Script script;
+    script.answers = {list(700, {}), answer(200, ""), silent_for(4min)};
+    script.versions = {answer(status, R"({"kind":"Status","reason":"NotFound"})")};
+    script.play();
+    EXPECT_EQ(script.seen.words, (Words{"begin", "end 700", "+late"}));
+    EXPECT_EQ(script.asked_alone, Words{kVersionKnown}) << status;
+  }
+}
+
+TEST(Reflector, TheDoubtStaysWhileTheServerCannotSay) {
+  const std::vector<Result<net::Response>> tells_nothing = {answer(503, ""), answer(429, ""), answer(504, ""), answer(401, ""),
                                                             fail(ErrorCode::kUnreachable, "no way")};
   for (const auto& said : tells_nothing) {
     Script script;
-    script.answers = {list(700, {}), answer(200, ""), silent_for(4min)};
-    script.versions = {said};
+    script.answers = {list(700, {}), answer(200, ""), silent_for(4min), list(20, {node("b", 15)})};
+    script.versions = {said, kYetToCome};
     script.play();
-    EXPECT_EQ(script.seen.words, (Words{"begin", "end 700", "+late"}));
-    EXPECT_EQ(script.asked_alone, Words{kVersionKnown});
+    EXPECT_EQ(script.seen.words, (Words{"begin", "end 700", "begin", "+b", "end 20"}));
+    EXPECT_LE(script.times[3] - script.times[2], 181s);
   }
+}
+
+// Whether the nodes are in sight, at each line the sink is told of and at the script's end.
+TEST(Reflector, IsInSightFromTheListToTheEndOfAWatchAndAgainOnceTheNextHasSettled) {
+  std::vector<std::string> sights;
+  FakeClock* clock = nullptr;
+  Script script;
+  clock = &script.clock;
+  const MonoTime start = clock->now();
+  Reflector<Node> reflector(script.client, {.name = "nodes", .path = "/api/v1/nodes"}, make_node_decoder({}), script.seen, *clock,
+                            {.streaming = false, .watch_least = 5min, .watch_most = 5min, .on_sight = [&] {
+                               sights.push_back(fmt::format("{}", (clock->now() - start) / 1s));
+                             }});
+  script.seen.on_apply = [&] { script.seen.words.push_back(reflector.in_sight() ? "seen" : "not yet"); };
+  script.answers = {list(7, {}), Answer({{line("MODIFIED", node("a", 8)), 10s}}),
+                    Answer({{line("MODIFIED", node("b", 9)), 500ms}, {line("MODIFIED", node("c", 10)), 20s}})};
+  std::jthread mover([&](const std::stop_token& done) {
+    while (!done.stop_requested()) {
+      clock->advance_to_next();
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+  });
+  reflector.run(script.stop.get_token());
+  EXPECT_EQ(script.seen.words, (Words{"begin", "end 7", "+a", "seen", "+b", "not yet", "+c", "seen"}));
+  EXPECT_EQ(sights, (Words{"0", "11"}));
+  EXPECT_FALSE(reflector.in_sight());
 }
 
 TEST(Reflector, AWatchThatBringsSomethingOrWasNeverBrokenIsNotAskedAbout) {
@@ -250,6 +287,17 @@ TEST(Client, OpensAStreamAnewWithOtherCredentialsAtA401) {
   EXPECT_EQ(script.requests[1].headers.back().value, "Bearer new");
   EXPECT_EQ(client.open({.path = "/api"}, {}).error().code, ErrorCode::kUnauthorized) << "there are no other credentials";
   EXPECT_EQ(script.requests.size(), 3U);
+}
+
+TEST(Client, ShowsNoTokenThatTheServerShowsIt) {
+  FakeClock clock;
+  net::ScriptedTransport transport([](const net::Request& request) -> Result<net::Response> {
+    return net::Response{500, {}, "echo " + request.headers.back().value + "."};
+  });
+  Client client(transport, {.authorization = [](const auto&) { return std::string("Bearer hunter2"); }}, clock);
+  const net::Request request{.path = "/api"};
+  EXPECT_EQ(client.send(request, {}).error().message, "GET /api: 500 echo Bearer ***.");
+  EXPECT_EQ(client.open(request, {}).error().message, "GET /api: 500 echo Bearer ***.");
 }
 
 TEST(Client, SendsNothingWithoutTheCredentialsThatItIsToHave) {

@@ -23,7 +23,11 @@ using net::Response;
 using testing::HasSubstr;
 using testing::Not;
 
-Response status(int code) { return {code, {}, fmt::format(R"({{"kind":"Status","code":{},"message":"because"}})", code)}; }
+Response status(int code) {
+  return {code,
+          {},
+          fmt::format(R"({{"kind":"Status","code":{},"reason":"{}","message":"because"}})", code, code == 404 ? "NotFound" : "")};
+}
 bool is_list_of(const Request& request, std::string_view resource) {
   return request.method == "GET" && request.path.starts_with(fmt::format("/api/v1/{}?", resource)) &&
          request.path.find("watch=true") == std::string::npos;

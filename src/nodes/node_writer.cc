@@ -17,10 +17,11 @@ constexpr int kTries = 5;                                     // per call, confl
 constexpr BackoffShape kBackoff{.first = 250ms, .most = 60s, .factor = 2.0, .jitter = 0.2};   // never below 200 ms: R16
 constexpr BackoffShape kUnauthorizedBackoff{.first = 200ms, .most = 30s, .factor = 2.0, .jitter = 0.2};
 constexpr BackoffShape kRefusedBackoff{.first = 60s, .most = 600s, .factor = 2.0, .jitter = 0.1};
-// A server that has just come up refuses everybody until it has read its roles, which takes it a moment.
+// A server that has just come up refuses everybody until it has read its roles, which takes it a moment: the first two are no news.
+constexpr int kPassingDenials = 2;
 constexpr BackoffShape kDeniedBackoff{.first = 1s, .most = 600s, .factor = 4.0, .jitter = 0.1};
 constexpr BackoffShape kGateBackoff{.first = 100ms, .most = 5s, .factor = 2.0, .jitter = 0.1};
-constexpr BackoffShape kConflictWait{.first = 30ms, .most = 50ms, .factor = 1.0, .jitter = 0.66};   // 10 to 50 ms
+constexpr BackoffShape kConflictWait{.first = 30ms, .most = 50ms, .factor = 1.0, .jitter = 0.66};  // 10 to 50 ms
 
 std::uint64_t seed_of(const NodeName& name) { return std::hash<NodeName>{}(name); }
 
@@ -93,7 +94,15 @@ tl::expected<NodeWriter::Round, Outcome> NodeWriter::prepare(const NodeName& nam
   return Round{std::move(node), std::move(wanted), whole->identity, least, std::move(*body)};
 }
 
+// What stands in the answer counts: a webhook may have taken out again what was written.
 Outcome NodeWriter::written(const NodeName& name, const Round& round, Node node) {
+  if (round.wanted.lightened(round.least).body(node)) {
+    freshest_.answered(std::move(node));
+    return back_off(name,
+                    Error{ErrorCode::kUnavailable,
+                          fmt::format("patch {}: answered 200, but the node in the answer is not as it was to be", name.str()),
+                          {}});
+  }
   auto result = std::make_shared<const Node>(node);
   freshest_.answered(std::move(node));
   settled(name);
@@ -106,7 +115,13 @@ std::optional<Outcome> NodeWriter::after_conflict(const NodeName& name, const Ro
   if (conflicts > 1) clock_.sleep_for(backoff_delay(kConflictWait, conflicts, seed_of(name)), stop);
   const auto newer = freshest_.freshest(name);
   if (!newer || newer->version != round.node->version) return std::nullopt;
-  return read(name, stop);
+  if (auto failed = read(name, stop)) return failed;
+  // The server's node is no newer than ours: its storage was restored from a backup. Until the nodes are listed the same again
+  // would meet the same.
+  const auto read_now = freshest_.freshest(name);
+  if (!read_now || read_now->version != round.node->version) return std::nullopt;
+  return back_off(name,
+                  Error{ErrorCode::kConflict, fmt::format("patch {}: a conflict, but nothing newer to read", name.str()), {}});
 }
 
 // nullopt: the next round is another one.
@@ -167,6 +182,10 @@ std::optional<Later> NodeWriter::too_early(const NodeName& name, MonoTime now) c
   });
 }
 
+Later NodeWriter::later(const Refusal& refusal) {
+  return {refusal.until, refusal.passing ? Later::Reason::kFailed : Later::Reason::kRefused, refusal.why};
+}
+
 // The same body on the same node would be refused again; another body, or a node that changed, is worth a try.
 std::optional<Later> NodeWriter::still_refused(const NodeName& name, const std::string& identity, const Node& node,
                                                MonoTime now) const {
@@ -175,7 +194,7 @@ std::optional<Later> NodeWriter::still_refused(const NodeName& name, const std::
     if (place == troubles.end() || !place->second.refusal) return std::nullopt;
     const Refusal& refusal = *place->second.refusal;
     if (refusal.until <= now || refusal.identity != identity || !refusal.node->same_content(node)) return std::nullopt;
-    return Later{refusal.until, Later::Reason::kRefused, refusal.why};
+    return later(refusal);
   });
 }
 
@@ -188,7 +207,7 @@ std::optional<Later> NodeWriter::claim(const NodeName& name, MonoTime now) {
   }
   if (*slot > now) return Later{*slot, Later::Reason::kRate};
   if (!flight_.with([&](FlightLimit& flight) { return flight.enter(name); })) {
-    return Later{now + 1s, Later::Reason::kRate};     // woken earlier as soon as there is one
+    return Later{now + 1s, Later::Reason::kRate};  // woken earlier as soon as there is one
   }
   troubles_.with([&](auto& troubles) { troubles[name].slot.reset(); });
   return std::nullopt;
@@ -198,7 +217,7 @@ std::optional<Later> NodeWriter::claim(const NodeName& name, MonoTime now) {
 std::optional<Later> NodeWriter::fenced(const NodeName& name) {
   if (options_.fence.may_write()) return std::nullopt;
   fenced_.with([&](auto& names) { names.insert(name); });
-  if (options_.fence.may_write()) return std::nullopt;        // resume() may have come before our name did
+  if (options_.fence.may_write()) return std::nullopt;  // resume() may have come before our name did
   return Later{clock_.now() + 24h, Later::Reason::kFenced, "another copy holds the lease"};
 }
 
@@ -299,22 +318,23 @@ Later NodeWriter::back_off(const NodeName& name, const Error& error) {
 Later NodeWriter::refuse(const NodeName& name, const std::string& identity, std::shared_ptr<const Node> node,
                          const Error& error) {
   const MonoTime now = clock_.now();
-  const auto [until, news] = troubles_.with([&](auto& troubles) {
+  const auto [refused, news] = troubles_.with([&](auto& troubles) {
     Trouble& trouble = troubles[name];
-    trouble.too_heavy.clear();                                // the next try begins with the whole
-    auto& refusal = trouble.refusal;
-    const int times = refusal ? refusal->times + 1 : 1;
-    const bool other = !refusal || refusal->why != error.message;
-    const BackoffShape& shape = error.code == ErrorCode::kDenied ? kDeniedBackoff : kRefusedBackoff;
-    refusal = Refusal{identity, std::move(node), now + backoff_delay(shape, times, seed_of(name)), times, error.message};
-    return std::pair(refusal->until, other);
+    trouble.too_heavy.clear();  // the next try begins with the whole
+    const auto before = std::exchange(trouble.refusal, std::nullopt);
+    const int times = before ? before->times + 1 : 1;
+    const bool denied = error.code == ErrorCode::kDenied;
+    const Duration pause = backoff_delay(denied ? kDeniedBackoff : kRefusedBackoff, times, seed_of(name));
+    trouble.refusal = Refusal{identity, std::move(node), now + pause, times, denied && times <= kPassingDenials, error.message};
+    const bool known = before && !before->passing && before->why == error.message;
+    return std::pair(later(*trouble.refusal), !trouble.refusal->passing && !known);
   });
   if (news) {
     telemetry::error("the API server refuses a node write; trying again at growing intervals",
                      {{"node", name.str()}, {"error", error.message}});
     options_.on_refused(name, error.message);
   }
-  return Later{until, Later::Reason::kRefused, error.message};
+  return refused;
 }
 
 void NodeWriter::settled(const NodeName& name) {

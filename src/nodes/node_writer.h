@@ -103,6 +103,7 @@ class NodeWriter {
     std::shared_ptr<const kube::Node> node;  // on which it was planned
     MonoTime until;
     int times = 0;
+    bool passing = false;  // as a server that has just come up refuses everybody
     std::string why;
   };
   struct Trouble {
@@ -123,6 +124,7 @@ class NodeWriter {
                                         const std::stop_token& stop);
   std::optional<Outcome> after_failure(const kube::NodeName& name, const Round& round, const Error& error);
 
+  static Later later(const Refusal& refusal);
   std::optional<Later> too_early(const kube::NodeName& name, MonoTime now) const;
   std::optional<Later> still_refused(const kube::NodeName& name, const std::string& identity, const kube::Node& node,
                                      MonoTime now) const;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/fake_clock.h"
+#include "base/json.h"
 #include "net/scripted_transport.h"
 #include "nodes/node_writer.h"
 
@@ -42,18 +43,31 @@ inline NodePatch taint_wanted(const Node& node) {
   return std::move(NodePatch(node.name).add_taint({"ours", "x", "NoSchedule", ""}));
 }
 
+// A server that answers 200 has done what the body asks for.
+inline Response done(Response answer, const Request& request) {
+  Json node = parse_json(answer.body).value_or(Json());
+  if (!node.is_object()) return answer;
+  const Json version = node["metadata"]["resourceVersion"];
+  node.merge_patch(parse_json(request.body).value());
+  node["metadata"]["resourceVersion"] = version;
+  answer.body = to_text(node);
+  return answer;
+}
+
 class NodeWriterAnswers : public ::testing::Test {
  protected:
   const kube::NodeSelection selection_{
       .labels = {.all = true, .keys = {}}, .annotations = {.all = true, .keys = {}}, .spec = true};
   FakeClock clock_;
   std::deque<Result<Response>> script_;
+  bool does_it_ = true;
   std::function<void(const Request&)> before_answer_ = [](const Request&) {};
   net::ScriptedTransport transport_{[this](const Request& request) -> Result<Response> {
     before_answer_(request);
     if (script_.empty()) return fail(ErrorCode::kInvalid, "the script has no more answers");
     auto next = std::move(script_.front());
     script_.pop_front();
+    if (next && next->status == 200 && request.method == "PATCH" && does_it_) next = done(*std::move(next), request);
     return next;
   }};
   kube::Client client_{transport_, {}, clock_};

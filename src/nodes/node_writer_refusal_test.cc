@@ -54,7 +54,7 @@ TEST_F(NodeWriterAnswers, WhatIsStillRefusedWaitsAMinuteAndIsNeverSentAgainBefor
 
 TEST_F(NodeWriterAnswers, ARefusedWriteIsTriedAgainWhenTheNodeChanges) {
   watch_shows(node_json(5));
-  script_ = {status(403, "Forbidden"), ok(7)};
+  script_ = {status(422, "Invalid"), ok(7)};
   EXPECT_EQ(std::get<Later>(apply()).reason, Later::Reason::kRefused);
   watch_shows(node_json(6, R"({"other":"label"})"));
   EXPECT_TRUE(std::holds_alternative<Written>(apply()));
@@ -95,18 +95,20 @@ TEST_F(NodeWriterAnswers, A403MayBeThatOfAServerThatHasJustComeUpAndIsTriedAgain
   EXPECT_EQ(verbs(), Verbs(7, "PATCH"));
 }
 
-TEST_F(NodeWriterAnswers, ARefusalIsToldOnceForEachNewReason) {
+TEST_F(NodeWriterAnswers, ARefusalIsToldOnceForEachNewReasonOncePassingIsOutOfTheQuestion) {
   std::vector<std::string> told;
   writer_ = make_writer({.field_manager = "labeler",
                          .selection = selection_,
                          .qps = -1,
                          .on_refused = [&](const NodeName& name, const std::string& why) { told.push_back(name.str() + why); }});
   watch_shows(node_json(5));
-  script_ = {status(403, "Forbidden"), status(403, "Forbidden")};
-  apply();
-  clock_.advance(15min);
-  apply();
-  ASSERT_EQ(told.size(), 1U);
+  for (const auto reason : {Later::Reason::kFailed, Later::Reason::kFailed, Later::Reason::kRefused, Later::Reason::kRefused}) {
+    script_ = {status(403, "Forbidden")};
+    EXPECT_EQ(std::get<Later>(apply()).reason, reason);
+    EXPECT_EQ(std::get<Later>(apply()).reason, reason) << "again before it is due";
+    EXPECT_EQ(told.size(), reason == Later::Reason::kRefused ? 1U : 0U);
+    clock_.advance(15min);
+  }
   EXPECT_NE(told[0].find("403 Forbidden"), std::string::npos);
 }
 

@@ -73,6 +73,38 @@ TEST_F(NodeWriterAnswers, A409WithoutNewsFromTheWatchCostsOneGet) {
   EXPECT_EQ(verbs(), (Verbs{"PATCH", "GET", "PATCH"}));
 }
 
+// The cache is of before a restore: until the nodes are listed the same again would meet the same.
+TEST_F(NodeWriterAnswers, A409OfAServerWhoseNodeIsOlderThanOursIsWaitedFor) {
+  watch_shows(node_json(5000));
+  script_ = {status(409, "Conflict"), Response{200, {}, node_json(20)}};
+  EXPECT_EQ(std::get<Later>(apply(taint_wanted)).reason, Later::Reason::kFailed);
+  EXPECT_EQ(verbs(), (Verbs{"PATCH", "GET"}));
+}
+
+TEST_F(NodeWriterAnswers, A200ThatDidNotDoItIsNoSuccessAndIsTriedAgainAtGrowingIntervals) {
+  watch_shows(node_json(5));
+  does_it_ = false;
+  Duration before = 0s;
+  for (int i = 0; i < 4; ++i) {
+    script_ = {ok(6 + i, "{}")};
+    const Duration wait = wait_of(apply());
+    EXPECT_GT(wait, before);
+    before = wait;
+    clock_.advance(wait);
+  }
+  EXPECT_EQ(verbs(), Verbs(4, "PATCH"));
+}
+
+TEST_F(NodeWriterAnswers, A404OfALoadBalancerIsNotThatOfTheNode) {
+  watch_shows(node_json(5));
+  script_ = {Response{404, {}, "<html>default backend - 404</html>"}, Response{200, {}, node_json(5)}, ok(6)};
+  const Outcome outcome = apply();
+  EXPECT_EQ(std::get<Later>(outcome).reason, Later::Reason::kFailed);
+  clock_.advance(wait_of(outcome));
+  EXPECT_TRUE(std::holds_alternative<Written>(apply()));
+  EXPECT_EQ(verbs(), (Verbs{"PATCH", "GET", "PATCH"}));
+}
+
 TEST_F(NodeWriterAnswers, FiveConflictsInARowGoBackIntoTheQueue) {
   watch_shows(node_json(5));
   int version = 5;

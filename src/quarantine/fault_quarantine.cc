@@ -26,7 +26,6 @@ constexpr std::size_t kFold = 100;                       // events of a node pla
 constexpr std::size_t kMostWaiting = 1'000'000;          // then the source is not read on
 constexpr Duration kNodeMayCome = 60s;                   // an event may be ahead of the watch that brings its node
 constexpr std::size_t kMostShown = 253;                  // bytes in the log of what should be a node name
-constexpr Duration kOutOfSight = 1s;                     // between looks while the nodes cannot be read, and once they can
 constexpr Duration kPatience = 5min;                     // after the source's end, without anything being settled
 
 nodes::WriterOptions writer_options(const FaultQuarantineOptions& options, Inbox& inbox) {
@@ -49,11 +48,6 @@ std::size_t cause_of(const std::vector<Judgement>& judgements) {
 
 bool releases(const Plan& plan) {
   return !plan.judgements.empty() && std::holds_alternative<Release>(plan.judgements.back().decision);
-}
-
-bool dismisses(const Plan& plan) {
-  const auto ignored = [](const Judgement& judgement) { return std::holds_alternative<Ignore>(judgement.decision); };
-  return std::any_of(plan.judgements.begin(), plan.judgements.end(), ignored);
 }
 
 events::Outcome outcome_of(const Judgement& judgement, int requests) {
@@ -100,7 +94,7 @@ FaultQuarantine::FaultQuarantine(kube::Client& client, events::Source& source, J
       view_([this](const NodeName& name, const std::shared_ptr<const kube::Node>& now) { node_changed(name, now == nullptr); }),
       writer_(client, view_, clock, writer_options(options_, inbox_), [this](const NodeName& name) { queue_.add(name); }),
       reader_(client, kube::Resource{"nodes", "/api/v1/nodes"}, kube::make_node_decoder(options_.selection), view_, clock,
-              kube::ReflectorOptions{.on_list = [this] { list_read(); }}) {}
+              kube::ReflectorOptions{.on_list = [this] { list_read(); }, .on_sight = [this] { wake_all(); }}) {}
 
 Result<std::size_t> FaultQuarantine::run(const std::stop_token& stop) {
   std::stop_source over;
@@ -168,20 +162,22 @@ std::optional<MonoTime> FaultQuarantine::handle(const NodeName& name, const std:
   if (hand.events.empty()) return std::nullopt;
   const WallTime now = hand.trouble.planned_at.value_or(clock_.wall_now());
   std::optional<Plan> plan;                                // of the last attempt
+  bool seen = reader_.in_sight();                          // what it was made on
   const auto outcome = write(
       name,
       [&](const kube::Node& node) {
         plan = plan_for(hand.events, node, judge_, now, options_.quarantine);
+        seen = reader_.in_sight();
+        if (!seen) plan->patch.guarded();
         return plan->patch;
       },
       stop);
-  // A write meets the node as it is now. That there is nothing to do, or no such node, must not be said of what was there before
-  // the nodes went out of sight.
-  const bool unmet = std::holds_alternative<nodes::Unknown>(outcome) ||
-                     (std::holds_alternative<nodes::Unchanged>(outcome) && dismisses(*plan));
-  if (unmet && (!reader_.trouble().empty() || clock_.now() < reader_.well_since() + kOutOfSight)) {
-    const Later later{clock_.now() + kOutOfSight, Later::Reason::kFailed, "the nodes cannot be read"};
-    return wait(name, std::move(hand), now, plan, later);
+  // A guarded write meets the node as it is now. That there is nothing to do, or no such node, must not be said of what was there
+  // before the nodes went out of sight.
+  const bool unmet = std::holds_alternative<nodes::Unknown>(outcome) || std::holds_alternative<nodes::Unchanged>(outcome);
+  if (unmet && !seen) {
+    inbox_.give_back(name, std::move(hand), 0, {.why = "the nodes cannot be read"});
+    return std::nullopt;  // wake_all() brings it back
   }
   return std::visit(Overload{[&](const nodes::Unchanged&) { return settle_planned(name, std::move(hand), *plan); },
                              [&](const nodes::Written&) { return settle_planned(name, std::move(hand), *plan); },
@@ -294,12 +290,16 @@ void FaultQuarantine::node_changed(const NodeName& name, bool gone) {
 }
 
 void FaultQuarantine::resume() {
-  for (const NodeName& name : inbox_.nodes()) queue_.add(name);
+  wake_all();
   writer_.resume();
 }
 
-void FaultQuarantine::list_read() {
+void FaultQuarantine::wake_all() {
   for (const NodeName& name : inbox_.nodes()) queue_.add(name);
+}
+
+void FaultQuarantine::list_read() {
+  wake_all();
   for (const NodeName& name : view_.names()) {
     const auto node = view_.freshest(name);
     if (node && node->annotations.get(kIsCordoned)) metrics_.quarantined_now.set(1, {{"node", name.str()}});

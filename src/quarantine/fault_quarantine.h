@@ -85,6 +85,7 @@ class FaultQuarantine {
 
   void node_changed(const kube::NodeName& name, bool gone);
   void list_read();
+  void wake_all();
 
   const FaultQuarantineOptions options_;
   events::Source& source_;

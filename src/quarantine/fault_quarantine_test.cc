@@ -93,7 +93,7 @@ class FaultQuarantineLoop : public ::testing::Test {
     source_ = std::make_unique<ListedSource>(std::move(list), ends);
   }
   void start() {
-    loop_ = std::make_unique<FaultQuarantine>(client_, *source_, judge_by(example_rules()), options_, registry_, clock_);
+    loop_ = std::make_unique<FaultQuarantine>(client_, *source_, judge_by(rules_), options_, registry_, clock_);
     runner_ = std::jthread([this](const std::stop_token& stop) { left_ = loop_->run(stop).value(); });
   }
   std::size_t run_to_the_end() {
@@ -130,6 +130,43 @@ class FaultQuarantineLoop : public ::testing::Test {
   }
   double errors(const std::string& type) { return counted("processing_errors_total", {{"error_type", type}}); }
 
+  void pass(Duration time) {
+    for (const MonoTime end = clock_.now() + time; clock_.now() < end; clock_.advance(250ms)) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+  // The events come while the nodes cannot be read; `meanwhile` changes them, and then they can be read again.
+  void run_out_of_sight(std::vector<HealthEvent> events, const std::function<void()>& meanwhile) {
+    const std::size_t count = events.size();
+    give(deliveries(std::move(events)), false);
+    std::promise<void> out_of_sight;
+    source_->before_the_first = [&] {
+      while (!loop_->readiness().ready) pass(1s);
+      api_.hide_nodes(true);
+      while (loop_->readiness().text == "ok") pass(1s);
+      meanwhile();
+      out_of_sight.set_value();
+    };
+    start();
+    out_of_sight.get_future().wait();
+    pass(100s);
+    settled_out_of_sight_ = source_->settled().size();
+    api_.hide_nodes(false);
+    for (int i = 0; i < 1000 && source_->settled().size() < count; ++i) pass(1s);
+  }
+  Json unmanaged_node() const {
+    Json node = api_.node("gpu-a-001");
+    node["metadata"]["labels"][kManaged] = "false";
+    return node;
+  }
+  void manage(Json node) {
+    node["metadata"]["labels"].erase(kManaged);
+    api_.put(std::move(node));
+  }
+
+  static constexpr auto kManaged = "nvsentinel.dgxc.nvidia.com/managed";
+  std::vector<Rule> rules_ = example_rules();
+  std::size_t settled_out_of_sight_ = 0;
   FakeClock clock_;
   MemoryApi api_;
   kube::Client client_{api_, {}, clock_};
@@ -266,40 +303,60 @@ TEST_F(FaultQuarantineLoop, ANodeThatNeverComesIsFinalAfterAMinute) {
 
 // What is known of them may be old by then: here the label that spared one node is gone, and the other has come.
 TEST_F(FaultQuarantineLoop, NoEventIsDismissedWhileTheNodesCannotBeRead) {
-  constexpr auto kManaged = "nvsentinel.dgxc.nvidia.com/managed";
   options_.selection.labels.keys.emplace_back(kManaged);
-  Json node = api_.node("gpu-a-001");
-  node["metadata"]["labels"][kManaged] = "false";
-  api_.put(node);
+  api_.put(unmanaged_node());
   HealthEvent spared = example_event("fatal-gpu0");
   spared.error_codes = {"31"};
   HealthEvent early = spared;
   early.node_name = "late-node";
-  give(deliveries({spared, early}), false);
-  const auto pass = [&](Duration time) {
-    for (const MonoTime end = clock_.now() + time; clock_.now() < end; clock_.advance(250ms)) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-  };
-  std::promise<void> out_of_sight;
-  source_->before_the_first = [&] {
-    while (!loop_->readiness().ready) pass(1s);
-    api_.hide_nodes(true);
-    while (loop_->readiness().text == "ok") pass(1s);
-    out_of_sight.set_value();
-  };
-  start();
-  out_of_sight.get_future().wait();
-  pass(100s);
-  EXPECT_THAT(source_->settled(), IsEmpty());
-  node["metadata"]["labels"].erase(kManaged);
-  api_.put(node);
-  node["metadata"]["name"] = "late-node";
-  node["metadata"].erase("uid");
-  api_.put(node);
-  api_.hide_nodes(false);
-  for (int i = 0; i < 1000 && source_->settled().size() < 2; ++i) pass(1s);
+  run_out_of_sight({spared, early}, [&] {
+    Json late = example_node("gpu-a-001");
+    late["metadata"]["name"] = "late-node";
+    late["metadata"].erase("uid");
+    api_.put(late);
+    manage(api_.node("gpu-a-001"));
+  });
+  EXPECT_EQ(settled_out_of_sight_, 0U);
   EXPECT_THAT(statuses(), ElementsAre("Quarantined", "Quarantined"));
+}
+
+// An operator frees the node while nobody sees it, and the same fault comes again.
+TEST_F(FaultQuarantineLoop, NoEventIsSettledByAQuarantineThatMayBeGone) {
+  give(examples({"fatal-gpu0"}));
+  ASSERT_EQ(run_to_the_end(), 0U);
+  HealthEvent again = example_event("fatal-gpu0");
+  again.id = "again";
+  run_out_of_sight({again}, [&] {
+    Json free = example_node("gpu-a-001");
+    free["metadata"]["uid"] = api_.node("gpu-a-001")["metadata"]["uid"];
+    api_.put(free);
+  });
+  EXPECT_EQ(settled_out_of_sight_, 0U);
+  EXPECT_THAT(statuses(), ElementsAre("Quarantined"));
+  EXPECT_EQ(api_.node("gpu-a-001")["spec"]["unschedulable"], true);
+}
+
+TEST_F(FaultQuarantineLoop, WhatWaitedOutOfSightIsSettledOnceTheNodesAreSeenAgain) {
+  HealthEvent unwanted = example_event("fatal-gpu0");
+  unwanted.agent = "nobody";
+  unwanted.error_codes = {"31"};
+  run_out_of_sight({unwanted}, [] {});
+  EXPECT_EQ(settled_out_of_sight_, 0U);
+  EXPECT_THAT(source_->settled(), SizeIs(1));
+}
+
+// A cordon alone names no version and would get through whatever the node has become.
+TEST_F(FaultQuarantineLoop, AWriteOutOfSightNamesItsVersionAndSoDismissesNothingByWhatWas) {
+  options_.selection.labels.keys.emplace_back(kManaged);
+  rules_.push_back({.name = "cordon-only", .when = [](const auto& e, const auto&) { return e.id == "cordon"; }, .cordon = true});
+  api_.put(unmanaged_node());
+  HealthEvent spared = example_event("fatal-gpu0");
+  spared.error_codes = {"31"};
+  HealthEvent cordon = spared;
+  cordon.id = "cordon";
+  cordon.check_name = "AnotherCheck";
+  run_out_of_sight({spared, cordon}, [&] { manage(api_.node("gpu-a-001")); });
+  EXPECT_THAT(statuses(), ElementsAre("Quarantined", "AlreadyQuarantined"));
 }
 
 TEST_F(FaultQuarantineLoop, BeforeTheNodesAreReadNoNodeIsUnknown) {
@@ -312,13 +369,24 @@ TEST_F(FaultQuarantineLoop, BeforeTheNodesAreReadNoNodeIsUnknown) {
 TEST_F(FaultQuarantineLoop, AWriteThatIsNotAllowedIsReportedAndLeft) {
   api_.intercept([](const net::Request&) { return std::optional(status_answer(403, "Forbidden")); });
   give(examples({"fatal-gpu0", "fatal-gpu1"}));
-  EXPECT_EQ(run_to_the_end(), 2U);
+  EXPECT_EQ(run_through_time(), 2U);
   ASSERT_THAT(source_->settled(), SizeIs(2));
   EXPECT_EQ(source_->settled()[0].second.decision, "refused");
   EXPECT_THAT(source_->settled()[0].second.error, HasSubstr("403"));
   EXPECT_EQ(source_->settled()[0].second.status, "");
   EXPECT_EQ(errors("taint_and_cordon_error"), 1);
-  EXPECT_LE(api_.writes().size(), 2U);       // another only if the second event came after the first was refused
+  EXPECT_LE(api_.writes().size(), 4U);       // three, and another if the second event came after the first was refused
+}
+
+// As one that has just come up refuses everybody.
+TEST_F(FaultQuarantineLoop, AServerThatRefusesTwiceIsWaitedForAlsoAtTheSourcesEnd) {
+  api_.intercept([times = std::make_shared<int>(2)](const net::Request&) -> std::optional<net::Response> {
+    if (--*times < 0) return std::nullopt;
+    return status_answer(403, "Forbidden");
+  });
+  give(examples({"fatal-gpu0"}));
+  EXPECT_EQ(run_through_time(), 0U);
+  EXPECT_THAT(statuses(), ElementsAre("Quarantined"));
 }
 
 TEST_F(FaultQuarantineLoop, ARefusedLabelCostsNeitherTaintNorCordonR07) {
@@ -396,7 +464,7 @@ TEST_F(FaultQuarantineLoop, AnUnreadableAnnotationIsToldOnceHoweverManyEventsCom
   ::testing::internal::CaptureStderr();
   for (int round = 1; round <= 3; ++round) {
     give(deliveries(events));
-    loop_ = std::make_unique<FaultQuarantine>(client_, *source_, judge_by(example_rules()), options_, registry_, clock_);
+    loop_ = std::make_unique<FaultQuarantine>(client_, *source_, judge_by(rules_), options_, registry_, clock_);
     EXPECT_EQ(loop_->run({}).value(), 0U);
   }
   const std::string log = ::testing::internal::GetCapturedStderr();

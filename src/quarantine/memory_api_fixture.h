@@ -68,11 +68,15 @@ class MemoryApi::Feed final : public net::Stream {
   explicit Feed(MemoryApi& api, std::string whole) : api_(api), whole_(std::move(whole)) {}
   int status() const override { return 200; }
   std::optional<std::string_view> header(std::string_view) const override { return std::nullopt; }
-  Result<std::optional<std::string>> read(Duration, const std::stop_token& stop) override {
+  Result<std::optional<std::string>> read(Duration patience, const std::stop_token& stop) override {
     if (!next_) return std::exchange(whole_, std::nullopt);
     std::unique_lock lock(api_.mutex_);
     const auto comes = [&] { return !api_.readable_() || api_.lines_.size() > *next_; };
-    if (!api_.told_.wait(lock, stop, comes)) return fail(ErrorCode::kCancelled, "stopped");
+    // A short patience is one that the test's clock lets end; nothing is said of how long a long one is.
+    const std::chrono::milliseconds patient = patience > 10s ? 1h : 1ms;
+    if (!api_.told_.wait_for(lock, stop, patient, comes)) {
+      return stop.stop_requested() ? fail(ErrorCode::kCancelled, "stopped") : fail(ErrorCode::kTimeout, "no byte");
+    }
     if (!api_.readable_()) return fail(ErrorCode::kUnavailable, "broken");
     return api_.lines_[(*next_)++];
   }

@@ -1,5 +1,6 @@
 #include "kube/config/kubeconfig.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -274,6 +275,18 @@ TEST_F(Kubeconfig, SaysWhetherAnswersMayBeCompressed) {
   EXPECT_TRUE(load({.cluster = "{server: a, disable-compression: true}"})->disable_compression);
   EXPECT_THAT(refusal({.cluster = "{server: a, disable-compression: perhaps}"}),
               HasSubstr("cluster \"c\": disable-compression: must be true or false"));
+}
+
+TEST_F(Kubeconfig, RefusesAnExtensionThatContainsItselfOrIsEndless) {
+  constexpr auto kUser = "{exec: {apiVersion: client.authentication.k8s.io/v1, command: cat, provideClusterInfo: true}}";
+  std::string laughs = "[&l0 [a]";
+  for (int i = 0; i < 12; ++i) laughs += fmt::format(", &l{0} [*l{1}, *l{1}, *l{1}, *l{1}, *l{1}]", i + 1, i);
+  for (const std::string& extension : {std::string("&a {b: *a}"), laughs + "]"}) {
+    const std::string cluster = "{server: a, extensions: [{name: client.authentication.k8s.io/exec, extension: " + extension +
+                                "}]}";
+    EXPECT_THAT(refusal({.cluster = cluster, .user = kUser}),
+                HasSubstr("extension: is nested too deep, too large, or contains itself"));
+  }
 }
 
 TEST_F(Kubeconfig, TakesAUserWithNothingAsAnonymous) {

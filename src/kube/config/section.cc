@@ -3,16 +3,21 @@
 namespace nodeward::kube {
 namespace {
 
-// A plain scalar that reads as a JSON literal or number is one; all else is text.
-Json json_of(const YAML::Node& node) {
+constexpr int kMostDepth = 100;
+constexpr int kMostValues = 100'000;   // an anchor counts as often as it is used: it may contain itself
+
+// A plain scalar that reads as a JSON literal or number is one; all else is text. nullopt: deeper or larger than anybody means.
+std::optional<Json> json_of(const YAML::Node& node, int depth, int& values) {
   Json json;
   if (!node.IsDefined()) return json;
-  if (node.IsMap()) {
-    json = Json::object();
-    for (const auto& entry : node) json[entry.first.Scalar()] = json_of(entry.second);
-  } else if (node.IsSequence()) {
-    json = Json::array();
-    for (const YAML::Node& item : node) json.push_back(json_of(item));
+  if (depth > kMostDepth || ++values > kMostValues) return std::nullopt;
+  if (node.IsMap() || node.IsSequence()) {
+    json = node.IsMap() ? Json::object() : Json::array();
+    for (const auto& entry : node) {
+      auto value = json_of(node.IsMap() ? entry.second : static_cast<const YAML::Node&>(entry), depth + 1, values);
+      if (!value) return std::nullopt;
+      node.IsMap() ? json[entry.first.Scalar()] = std::move(*value) : json.emplace_back(std::move(*value));
+    }
   } else if (!node.IsNull()) {
     const bool quoted = node.Tag() == "!";
     const auto literal = parse_json(node.Scalar());
@@ -96,7 +101,12 @@ Result<std::vector<Section>> Section::maps(const std::string& field) const {
   return found;
 }
 
-Json Section::json(const std::string& field) const { return json_of(member(field)); }
+Result<Json> Section::json(const std::string& field) const {
+  int values = 0;
+  auto json = json_of(member(field), 0, values);
+  if (!json) return refuse(field, "is nested too deep, too large, or contains itself");
+  return std::move(*json);
+}
 
 Result<std::optional<Section>> Section::entry(const std::string& kind, const std::string& name,
                                               std::vector<std::string>& names) const {

@@ -43,7 +43,7 @@ class Section {
   Result<std::vector<std::pair<std::string, std::vector<std::string>>>> text_lists(const std::string& field) const;
   Result<std::optional<Section>> map(const std::string& field) const;     // nullopt: not there, null or empty
   Result<std::vector<Section>> maps(const std::string& field) const;      // the maps of a list
-  Json json(const std::string& field) const;                              // null when it is not there
+  Result<Json> json(const std::string& field) const;                      // null when it is not there
 
   // Of the list `<kind>s`, the map `<kind>` in the entry that has this name; nullopt when none has. `names` gets those seen.
   Result<std::optional<Section>> entry(const std::string& kind, const std::string& name, std::vector<std::string>& names) const;
