@@ -1,10 +1,19 @@
 # nw_library(NAME SOURCES a.cc ... [LINKS ...] [PRIVATE ...]): one static library of one folder, headers found from src/.
 #   LINKS repeats the include rule (tests/layering compares the two); PRIVATE is for third-party libraries that stop here.
+#   nodeward::NAME is the same library. Within another project, where target names are shared, the target itself is nodeward_NAME;
+#   a name in LINKS without "::" is one of ours.
 function(nw_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINKS;PRIVATE" ${ARGN})
-  add_library(${name} STATIC ${ARG_SOURCES})
-  target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
-  target_link_libraries(${name} PUBLIC ${ARG_LINKS} PRIVATE ${ARG_PRIVATE})
+  set(target ${name})
+  if(NOT PROJECT_IS_TOP_LEVEL)
+    set(target nodeward_${name})
+    list(TRANSFORM ARG_LINKS PREPEND nodeward_ REGEX "^[a-z_]+$")
+  endif()
+  add_library(${target} STATIC ${ARG_SOURCES})
+  add_library(nodeward::${name} ALIAS ${target})
+  target_compile_features(${target} PUBLIC cxx_std_20)    # the headers need it too
+  target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(${target} PUBLIC ${ARG_LINKS} PRIVATE ${ARG_PRIVATE})
 endfunction()
 
 # nw_program(NAME SOURCES ... LINKS ...): a program in <build>/bin.
@@ -15,8 +24,11 @@ function(nw_program name)
 endfunction()
 
 # nw_test(NAME SOURCES ... LINKS ...): one test binary per folder, <build>/tests/NAME_test. Every such binary is run by
-#   scripts/test.sh; it finds its data below NW_SOURCE_DIR.
+#   scripts/test.sh; it finds its data below NW_SOURCE_DIR. Within another project there are none.
 function(nw_test name)
+  if(NOT PROJECT_IS_TOP_LEVEL)
+    return()
+  endif()
   cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
   add_executable(${name}_test ${ARG_SOURCES})
   set_target_properties(${name}_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
@@ -27,7 +39,6 @@ endfunction()
 
 # nw_bench(NAME SOURCES ... LINKS ...): a measurement, <build>/bench/NAME. Built by the target bench_all only; run by
 #   scripts/bench.sh.
-add_custom_target(bench_all)
 function(nw_bench name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
   add_executable(${name}_bench EXCLUDE_FROM_ALL ${ARG_SOURCES})

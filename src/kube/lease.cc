@@ -101,6 +101,7 @@ Result<Duration> Lease::step(const std::stop_token& stop) {
   }
   if (ours && std::exchange(in_trouble_, false)) telemetry::info("the lease can be read and renewed again");
   note();
+  note_standby();
   return until_next_try();
 }
 
@@ -230,6 +231,14 @@ void Lease::note() {
     telemetry::warn("the lease is lost: this copy writes no more until it has it again", {{"lease", lease}});
   }
   options_.on_change(now);
+}
+
+// Once for as long as it does.
+void Lease::note_standby() {
+  const std::string holder = this->holder();
+  const bool stands_by = !held() && !holder.empty() && holder != options_.identity;
+  if (std::exchange(stands_by_, stands_by) || !stands_by) return;
+  telemetry::info("stands by: another copy holds the lease and writes", {{"holder", holder}});
 }
 
 Duration Lease::until_next_try() const {

@@ -77,6 +77,7 @@ class Lease {
   Json with_us(Json lease) const;
   void observe(const Json& lease);
   void note();
+  void note_standby();
   Duration until_next_try() const;
   std::string path() const;
   Error denied(const Error& error) const;
@@ -87,6 +88,7 @@ class Lease {
   std::optional<Json> ours_;  // the lease as our last write left it; run()'s thread, and after it
   std::optional<LeaseSighting> seen_;
   bool noted_ = false;  // what on_change was told last
+  bool stands_by_ = false;  // said so
   bool answered_ = false;  // the server has let us read or write it
   bool in_trouble_ = false;  // said so
   std::atomic<MonoTime> valid_until_{MonoTime::min()};

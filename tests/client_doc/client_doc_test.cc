@@ -1,6 +1,7 @@
 // docs/client.md shows tests/client_doc/example.cc as it stands, and that does what the page says.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "api/child.h"
@@ -14,6 +15,12 @@ using testing::HasSubstr;
 
 std::string output_of(const SimCluster& cluster) { return read_file(cluster.folder() / "example.log").value_or(""); }
 
+// As from a shell outside of any pod: with `variable` in its environment.
+Child started(const SimCluster& cluster, const std::string& variable) {
+  return Child({"/usr/bin/env", "-u", "KUBERNETES_SERVICE_HOST", variable, NW_BINARY_DIR "/tests/client_example"},
+               cluster.folder() / "example.log");
+}
+
 bool await(const std::function<bool()>& holds) {
   for (const MonoTime end = Clock::real().now() + 20s; Clock::real().now() < end;) {
     if (holds()) return true;
@@ -25,13 +32,15 @@ bool await(const std::function<bool()>& holds) {
 TEST(ClientPage, ShowsTheExampleAsItIsCompiled) {
   const std::string page = read_file(NW_SOURCE_DIR "/docs/client.md").value();
   const std::string example = read_file(NW_SOURCE_DIR "/tests/client_doc/example.cc").value();
-  EXPECT_THAT(page, HasSubstr("```cpp\n" + example.substr(example.find("#include <fmt")) + "```\n"));
+  const std::string shown = example.substr(example.find("#include <fmt"));
+  EXPECT_THAT(page, HasSubstr("```cpp\n" + shown + "```\n"));
+  EXPECT_LE(std::count(shown.begin(), shown.end(), '\n'), 60);
 }
 
 TEST(ClientPage, ItsExampleListsWatchesAndPatches) {
   SimCluster cluster;
   cluster.admin().create_node({{"metadata", {{"name", "n1"}, {"labels", {{"a", "b"}}}}}});
-  Child example({NW_BINARY_DIR "/tests/client_example", cluster.kubeconfig()}, cluster.folder() / "example.log");
+  Child example = started(cluster, "KUBECONFIG=" + cluster.kubeconfig().string());
   const auto seen = [&](const std::string& node) {
     return cluster.admin().node(node)["metadata"]["labels"].value("example.org/seen", "") == "true";
   };
@@ -45,10 +54,18 @@ TEST(ClientPage, ItsExampleListsWatchesAndPatches) {
 
 TEST(ClientPage, ItsExampleSaysWhatIsWrongWithAKubeconfig) {
   SimCluster cluster;
-  Child example({NW_BINARY_DIR "/tests/client_example", "/nowhere/config"}, cluster.folder() / "example.log");
+  Child example = started(cluster, "KUBECONFIG=/nowhere/config");
   EXPECT_TRUE(await([&] { return !example.running(); }));
   EXPECT_EQ(example.exit_code(), 1);
   EXPECT_THAT(output_of(cluster), HasSubstr("/nowhere/config"));
+}
+
+TEST(ClientPage, ItsExampleWithoutAKubeconfigIsAPodOrSaysThatItIsNone) {
+  SimCluster cluster;
+  Child example = started(cluster, "KUBECONFIG=");
+  EXPECT_TRUE(await([&] { return !example.running(); }));
+  EXPECT_EQ(example.exit_code(), 1);
+  EXPECT_THAT(output_of(cluster), HasSubstr("not in a cluster"));
 }
 
 }  // namespace

@@ -66,7 +66,6 @@ Result<std::unique_ptr<Leadership>> Leadership::open(const LeaseFlags& flags, co
 Leadership::Leadership(bool elects, kube::LeaseOptions options, kube::Client& client, Clock& clock)
     : elects_(elects),
       identity_(options.identity),
-      clock_(clock),
       lease_(
           client,
           [&] {
@@ -89,20 +88,6 @@ std::string Leadership::readiness() const {
   return fmt::format("stands by: the lease is held by {}\n", holder.empty() ? "nobody yet" : holder);
 }
 
-// Rounds of the election. A copy that stands by says so, once for as long as it does.
-Result<> Leadership::elect(const std::stop_token& stop) {
-  bool told = false;
-  while (!stop.stop_requested()) {
-    NW_TRY_ASSIGN(const Duration wait, lease_.step(stop));
-    const std::string holder = lease_.holder();
-    const bool stands_by = !lease_.held() && !holder.empty() && holder != identity_;
-    if (stands_by && !told) telemetry::info("stands by: another copy holds the lease and writes", {{"holder", holder}});
-    told = stands_by;
-    clock_.sleep_for(wait, stop);
-  }
-  return {};
-}
-
 Result<> Leadership::run(const std::stop_token& stop, std::function<void()> on_lead,
                          const std::function<void(const std::stop_token&)>& work) {
   if (!elects_) return work(stop), Result<>{};
@@ -112,7 +97,7 @@ Result<> Leadership::run(const std::stop_token& stop, std::function<void()> on_l
   Result<> elected;
   {
     const std::jthread election([&](const std::stop_token& end) {
-      elected = elect(end);
+      elected = lease_.run(end);
       if (!elected) over.request_stop();
     });
     work(over.get_token());

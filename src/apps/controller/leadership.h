@@ -44,11 +44,9 @@ class Leadership {
 
  private:
   Leadership(bool elects, kube::LeaseOptions options, kube::Client& client, Clock& clock);
-  Result<> elect(const std::stop_token& stop);
 
   const bool elects_;
   const std::string identity_;
-  Clock& clock_;
   std::function<void()> on_lead_ = [] {};
   kube::Lease lease_;
 };
