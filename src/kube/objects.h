@@ -102,7 +102,7 @@ struct Taint {
   std::string key;
   std::string value;
   std::string effect;
-  std::string raw;       // the JSON it came as, so that members we do not know go back unchanged; empty for one of ours to be
+  std::string raw;  // the JSON it came as, so that members we do not know go back unchanged; empty for one of ours to be
 
   bool same_identity(const Taint& other) const { return key == other.key && effect == other.effect; }
   friend bool operator==(const Taint&, const Taint&) = default;
@@ -112,26 +112,26 @@ struct Node {
   NodeName name;
   Uid uid;
   ResourceVersion version;
-  SymbolMap labels;                     // of the keys the program selected
+  SymbolMap labels;  // of the keys the program selected
   SymbolMap annotations;
-  SymbolMap members;                    // others that were selected, as JSON: "spec.providerID" -> "\"aws:///i-1\""
-  std::vector<Taint> taints;            // only when NodeSelection::spec
-  bool unschedulable = false;           // only when NodeSelection::spec
-  bool labelled = false;                // the node has labels, kept or not
-  std::uint32_t annotation_bytes = 0;   // keys and values of all annotations, kept or not: the budget is shared
+  SymbolMap members;  // others that were selected, as JSON: "spec.providerID" -> "\"aws:///i-1\""
+  std::vector<Taint> taints;  // only when NodeSelection::spec
+  bool unschedulable = false;  // only when NodeSelection::spec
+  bool labelled = false;  // the node has labels, kept or not
+  std::uint32_t annotation_bytes = 0;  // keys and values of all annotations, kept or not: the budget is shared
 
   // Equal in everything that is kept, the version aside: a heartbeat changes nothing.
   bool same_content(const Node& other) const;
 };
 
-struct Pod {                            // passes through a sink; what stays is the sink's business
+struct Pod {  // passes through a sink; what stays is the sink's business
   Uid uid;
   std::string name_space;
   std::string name;
-  std::string node;                     // spec.nodeName; empty while unbound
+  std::string node;  // spec.nodeName; empty while unbound
   std::vector<std::pair<std::string, std::string>> labels;
-  std::vector<std::string> images;      // of spec.containers, in order
-  bool ready = false;                   // the first status condition of type Ready has status True
+  std::vector<std::string> images;  // of spec.containers, in order
+  bool ready = false;  // the first status condition of type Ready has status True
 };
 
 // Which keys of a map are kept. `all` wins over `keys`.
@@ -145,9 +145,9 @@ struct KeySet {
 struct NodeSelection {
   KeySet labels = {};
   KeySet annotations = {};
-  bool spec = false;                    // taints and unschedulable
-  KeySet metadata_members = {};         // into Node::members, whatever of metadata has no place of its own in Node
-  KeySet spec_members = {};             // the same of spec
+  bool spec = false;  // taints and unschedulable
+  KeySet metadata_members = {};  // into Node::members, whatever of metadata has no place of its own in Node
+  KeySet spec_members = {};  // the same of spec
 };
 
 }  // namespace nodeward::kube

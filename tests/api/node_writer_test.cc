@@ -347,16 +347,19 @@ TEST_F(NodeWriterOnTheServer, A422OfAnOrnamentDoesNotStopTheCordon) {
   EXPECT_EQ(patches_, 2);
 }
 
-TEST_F(NodeWriterOnTheServer, A403IsRefusedAndNamesNoToken) {
+TEST_F(NodeWriterOnTheServer, A403IsTriedAgainTwiceThenRefusedAndNamesNoToken) {
   admin().create_node(node_in_state("n1"));
   know("n1");
   token_ = cluster().powerless_token();
-  const Outcome outcome = apply("n1", [](NodePatch& patch) { patch.label("l", "1"); });
-  ASSERT_TRUE(std::holds_alternative<Later>(outcome));
-  EXPECT_EQ(std::get<Later>(outcome).reason, Later::Reason::kRefused);
-  EXPECT_THAT(std::get<Later>(outcome).why, HasSubstr("403 Forbidden"));
-  EXPECT_THAT(std::get<Later>(outcome).why, Not(HasSubstr(token_)));
-  EXPECT_EQ(patches_, 1);
+  for (const auto reason : {Later::Reason::kFailed, Later::Reason::kFailed, Later::Reason::kRefused}) {
+    const Outcome outcome = apply("n1", [](NodePatch& patch) { patch.label("l", "1"); });
+    ASSERT_TRUE(std::holds_alternative<Later>(outcome));
+    EXPECT_EQ(std::get<Later>(outcome).reason, reason);
+    EXPECT_THAT(std::get<Later>(outcome).why, HasSubstr("403 Forbidden"));
+    EXPECT_THAT(std::get<Later>(outcome).why, Not(HasSubstr(token_)));
+    if (reason == Later::Reason::kFailed) std::this_thread::sleep_until(std::get<Later>(outcome).due);
+  }
+  EXPECT_EQ(patches_, 3);
 }
 
 TEST_F(NodeWriterOnTheServer, A401WaitsAndGoesOnWithANewToken) {
