@@ -106,6 +106,8 @@ int run_controller(const std::string& name, const std::function<Result<int>(Cloc
   const StopOnSignal signals;
   const Result<int> result = run(Clock::real(), signals.token());
   if (result) return *result;
+  // Asked to end before it had begun, while a credential plugin ran say: that is no failure.
+  if (result.error().code == ErrorCode::kCancelled && signals.token().stop_requested()) return 0;
   telemetry::error(name + " cannot run", {{"error", result.error().message}});
   return 1;
 }

@@ -112,6 +112,17 @@ TEST_F(Controller, SigtermAndSigintAreAStopAndSayWhich) {
   EXPECT_EXIT(signalled(SIGINT), ExitedWithCode(0), "\"msg\":\"stopping\".*\"signal\":\"SIGINT\"");
 }
 
+TEST_F(Controller, AStopBeforeItHasBegunIsNoFailure) {
+  EXPECT_EXIT(exits_after([](const std::stop_token& stop) -> Result<int> {
+                kill(getpid(), SIGTERM);
+                if (!is_stopped(stop)) return 9;
+                return fail(ErrorCode::kCancelled, "stopped while a credential plugin ran");
+              }),
+              ExitedWithCode(0), "");
+  EXPECT_EXIT(exits_after([](const std::stop_token&) { return fail(ErrorCode::kCancelled, "not asked to"); }), ExitedWithCode(1),
+              "cannot run");
+}
+
 TEST_F(Controller, ItsEndIsNoStop) {
   EXPECT_EXIT(exits_after([](const std::stop_token& stop) {
                 static std::stop_callback said(stop, [] { std::_Exit(9); });
